@@ -1,0 +1,49 @@
+package rewrite
+
+// A Reason says why a call is left to the server. Its text is a short name for
+// counters; Sentence is for people.
+type Reason string
+
+// Reasons for leaving a call alone.
+const (
+	Unparsed     Reason = "unparsed"
+	Stored       Reason = "stored"
+	Statement    Reason = "statement"
+	AfterDDL     Reason = "after_ddl"
+	Site         Reason = "site"
+	Target       Reason = "target"
+	SetReturning Reason = "set_returning"
+	Conditional  Reason = "conditional"
+	EarlyError   Reason = "early_error"
+	Arguments    Reason = "arguments"
+	NotOurs      Reason = "not_ours"
+	Constant     Reason = "constant"
+	Follows      Reason = "follows"
+)
+
+var sentences = map[Reason]string{
+	Unparsed:     "the statement was not understood",
+	Stored:       "the statement stores the call, or runs it later",
+	Statement:    "a statement of this kind is left to the server",
+	AfterDDL:     "a statement before it in the same text may change the schema",
+	Site:         "it is not certain that it is evaluated exactly once here",
+	Target:       "the target is not known as a table without INSERT rules",
+	SetReturning: "something beside it may return more than one value",
+	Conditional:  "under a condition, and computing with the value could fail",
+	EarlyError:   "computing with the value could fail before another function runs",
+	Arguments:    "a call with arguments or clauses",
+	NotOurs:      "the name may mean another function, or ours is not there or not open to all",
+	Constant:     "the argument is not a constant whose time is known",
+	Follows:      "what follows the call would change its meaning",
+}
+
+// Sentence says the reason in words.
+func (r Reason) Sentence() string { return sentences[r] }
+
+// A Call is one call of a function of ours that stands in a text.
+type Call struct {
+	Start    int // token of the reduced text that its name begins with
+	Name     string
+	Replaced bool
+	Reason   Reason // why it is left alone
+}

@@ -1,0 +1,167 @@
+package rewrite
+
+import (
+	"cmp"
+	"sync"
+)
+
+// Mode says how values get into a text.
+type Mode uint8
+
+const (
+	// Simple is the simple query protocol: typed literals.
+	Simple Mode = iota
+	// Extended is a prepared statement: hidden parameters.
+	Extended
+)
+
+// EditKind is what an Edit puts in.
+type EditKind uint8
+
+const (
+	// Snowflake puts in a bigint, UUID a uuid, Text the Edit's own text.
+	Snowflake EditKind = iota
+	UUID
+	Text
+)
+
+// An Edit replaces the tokens [From, To) of the reduced text; where From == To
+// it inserts behind token From-1.
+type Edit struct {
+	From, To int
+	Kind     EditKind
+	Text     string
+}
+
+// A Plan says what is changed in all texts of one shape. It is immutable.
+type Plan struct {
+	Edits     []Edit // in the order of the text, not overlapping
+	Calls     []Call // every call that was found, in the order of the text
+	Relations []string
+}
+
+// defaultPlanCache is the number of plans that are kept by default.
+const defaultPlanCache = 4096
+
+// maxPlanBytes bounds the size of the kept shapes, and maxShape that of one.
+const (
+	maxPlanBytes = 32 << 20
+	maxShape     = 64 << 10
+)
+
+// Config describes a Rewriter.
+type Config struct {
+	PlanCache int // plans kept; 0 means 4096
+}
+
+// A Rewriter plans texts and keeps the plans by shape, for all sessions of a
+// process. It is safe for concurrent use.
+//
+// The cache has two halves: a plan that is used moves to the young one, and
+// when that is full the old one is thrown away. So it is bounded in entries and
+// bytes, and costs no bookkeeping on a hit.
+type Rewriter struct {
+	half int
+
+	mu         sync.RWMutex
+	young, old map[planKey]*Plan
+	bytes      int // of the keys in young
+}
+
+type planKey struct {
+	facts *facts
+	mode  Mode
+	shape string
+}
+
+// New returns a Rewriter.
+func New(c Config) *Rewriter {
+	half := max(cmp.Or(c.PlanCache, defaultPlanCache)/2, 1)
+	return &Rewriter{half: half, young: map[planKey]*Plan{}}
+}
+
+// Scratch is the work space of one Plan call and what is done with its result.
+// The zero Scratch is ready; keep it for its memory.
+type Scratch struct {
+	shape   Shape
+	reduced Shape
+	text    []byte // the reduced text
+	p       Prepared
+}
+
+// Plan plans a text. The result belongs to sc, and refers to text, until the
+// next use of sc. With a nil catalog, and for a text that cannot be read,
+// nothing is replaced.
+func (r *Rewriter) Plan(sc *Scratch, text []byte, c *Catalog, m Mode) *Prepared {
+	p := &sc.p
+	*p = Prepared{text: text, shape: &sc.shape, plan: &emptyPlan, spans: p.spans[:0]}
+	if c == nil {
+		return p
+	}
+	if err := sc.shape.Scan(text); err != nil {
+		return p
+	}
+	p.Backslash, p.NonASCII, p.MaxParam = sc.shape.Backslash, sc.shape.NonASCII, sc.shape.MaxParam
+	plan := r.lookup(c.facts, m, sc.shape.Key)
+	if plan == nil {
+		plan = sc.build(text, c, m)
+		r.keep(planKey{c.facts, m, string(sc.shape.Key)}, plan)
+	}
+	p.plan = plan
+	p.Relations = plan.Relations
+	p.Replaces = len(plan.Edits) > 0
+	p.count()
+	return p
+}
+
+var emptyPlan Plan
+
+func (sc *Scratch) build(text []byte, c *Catalog, m Mode) *Plan {
+	if len(sc.shape.Folds) == 0 {
+		return build(text, &sc.shape, c, m)
+	}
+	sc.text = sc.shape.reduce(sc.text[:0], text)
+	if err := sc.reduced.Scan(sc.text); err != nil {
+		return &emptyPlan
+	}
+	return build(sc.text, &sc.reduced, c, m)
+}
+
+func (r *Rewriter) lookup(f *facts, m Mode, shape []byte) *Plan {
+	r.mu.RLock()
+	plan := r.young[planKey{f, m, string(shape)}]
+	old := plan == nil && r.old[planKey{f, m, string(shape)}] != nil
+	r.mu.RUnlock()
+	if !old {
+		return plan
+	}
+	r.mu.RLock()
+	plan = r.old[planKey{f, m, string(shape)}]
+	r.mu.RUnlock()
+	if plan != nil {
+		r.keep(planKey{f, m, string(shape)}, plan)
+	}
+	return plan
+}
+
+func (r *Rewriter) keep(k planKey, p *Plan) {
+	if len(k.shape) > maxShape {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.young) >= r.half || r.bytes+len(k.shape) > maxPlanBytes/2 {
+		r.old, r.young, r.bytes = r.young, map[planKey]*Plan{}, 0
+	}
+	if _, ok := r.young[k]; !ok {
+		r.bytes += len(k.shape)
+	}
+	r.young[k] = p
+}
+
+// Len returns the number of plans kept.
+func (r *Rewriter) Len() int {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return len(r.young) + len(r.old)
+}

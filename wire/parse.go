@@ -1,0 +1,179 @@
+package wire
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+	"sync"
+
+	"github.com/pgidproxy/pgidproxy/rewrite"
+)
+
+// scratches are the planner's work spaces: an idle session holds none.
+var scratches = sync.Pool{New: func() any { return new(rewrite.Scratch) }}
+
+// sums identify rewritten texts; a process compares only its own.
+var sums = maphash.MakeSeed()
+
+// handleParse gives a name its meaning. A named statement goes to the server as
+// it is; the unnamed one with hidden parameters, where there is something for us.
+func (s *Session) handleParse(msg []byte, total int, out *Spans) {
+	s.closeGarbage(out)
+	from := len(s.toServer)
+	st := s.readParse(msg, total)
+	if s.wait != nil {
+		return
+	}
+	e := s.queue.push(reqParse)
+	if st == nil || !st.worthKeeping() {
+		name, _, _ := cString(msg[headerLen:])
+		e.undo = s.records.assign(string(name), nil)
+		s.forward(msg, total, out)
+		return
+	}
+	e.undo = s.records.assign(st.name, st)
+	if !st.inPlace {
+		s.forward(msg, total, out)
+		return
+	}
+	e.st, e.pos, e.hidden = st, &st.pos, st.hidden()
+	s.send(out, from)
+}
+
+// readParse returns the record of the statement that a Parse makes, nil for a
+// malformed or too long message. For the unnamed statement with something for
+// us it also appends the rewritten Parse to s.toServer.
+func (s *Session) readParse(msg []byte, total int) *statement {
+	name, rest, ok := cString(msg[headerLen:])
+	if !ok || len(msg) != total {
+		return nil
+	}
+	text, types, ok := cString(rest)
+	if !ok || len(types) < 2 || len(types) != 2+4*int(binary.BigEndian.Uint16(types)) {
+		return nil
+	}
+	st := &statement{name: string(name), eff: rewrite.EffectsOf(text)}
+	if !rewrite.Mentions(text) {
+		return st
+	}
+	c := s.catalog()
+	if c == nil {
+		return st
+	}
+	sc := scratches.Get().(*rewrite.Scratch)
+	defer scratches.Put(sc)
+	p := s.hooks.Rewriter.Plan(sc, text, c, rewrite.Extended)
+	st.types = string(types[2:])
+	st.params = max(p.MaxParam, len(st.types)/4)
+	if !p.Replaces || !s.readable(p.Backslash, p.NonASCII) || !s.adopt(st, p, c) {
+		return st
+	}
+	st.plannable = true
+	st.text = string(text)
+	st.since = s.epoch(c)
+	if st.name == "" {
+		st.inPlace = true
+		s.appendRewritten(st, p, "")
+	}
+	return st
+}
+
+// appendRewritten appends to s.toServer the Parse of the rewritten text under a
+// name, and keeps how its positions map to the client's text.
+func (s *Session) appendRewritten(st *statement, p *rewrite.Prepared, name string) {
+	s.toServer = st.appendParse(s.toServer, name, true, func(dst []byte) []byte {
+		return p.AppendParams(dst, st.params+1)
+	})
+	p.Positions(&st.pos)
+}
+
+// adopt makes p the statement's plan and tells whether it can be used: no
+// temporary relation is in the way, the parameters fit a Bind, and the text is
+// the same as of any plan before.
+func (s *Session) adopt(st *statement, p *rewrite.Prepared, c *rewrite.Catalog) bool {
+	hidden := min(p.Snowflakes, 1) + min(p.UUIDs, 1)
+	if !p.Replaces || st.params+hidden > maxParams || s.records.shadowed(p.Relations) {
+		return false
+	}
+	at := len(s.toServer)
+	s.toServer = p.AppendParams(s.toServer, st.params+1)
+	sum := maphash.Bytes(sums, s.toServer[at:])
+	s.toServer = s.toServer[:at]
+	if st.catalog != nil && (sum != st.sum || st.snow != p.Snowflakes || st.uuids != p.UUIDs) {
+		return false
+	}
+	st.catalog, st.sum = c, sum
+	st.snow, st.uuids = p.Snowflakes, p.UUIDs
+	st.relations = slices.Clone(p.Relations)
+	return true
+}
+
+// epoch is the moment in which a text that is sent now is read by the server.
+func (s *Session) epoch(c *rewrite.Catalog) epoch {
+	return epoch{generation: c.Generation(), ddl: s.ddl.count, settings: s.settings.changes}
+}
+
+// holds tells whether the plan of a statement may be used for a Bind now.
+func (s *Session) holds(st *statement) bool {
+	if st.left || s.status == 'E' {
+		return false
+	}
+	c := s.catalog()
+	if c == nil || s.records.shadowed(st.relations) {
+		return false
+	}
+	if st.name != "" && st.twin == "" && st.since != s.epoch(c) {
+		// What the text means may have changed since the server made the
+		// client's own statement of it, and a twin could differ from it.
+		st.left = true
+		return false
+	}
+	if c == st.catalog {
+		return true
+	}
+	sc := scratches.Get().(*rewrite.Scratch)
+	defer scratches.Put(sc)
+	return s.adopt(st, s.hooks.Rewriter.Plan(sc, []byte(st.text), c, rewrite.Extended), c)
+}
+
+// prepareTwin sends the Parse of a named statement's twin, whose reply is
+// swallowed, and tells whether the Bind can go to the twin.
+func (s *Session) prepareTwin(st *statement, out *Spans) bool {
+	if st.twin != "" {
+		return true
+	}
+	if !s.settled() {
+		return false
+	}
+	sc := scratches.Get().(*rewrite.Scratch)
+	defer scratches.Put(sc)
+	p := s.hooks.Rewriter.Plan(sc, []byte(st.text), st.catalog, rewrite.Extended)
+	if !s.readable(p.Backslash, p.NonASCII) {
+		return false
+	}
+	from := len(s.toServer)
+	st.twin = s.records.newTwin()
+	s.appendRewritten(st, p, st.twin)
+	s.send(out, from)
+	e := s.queue.push(reqParse)
+	e.swallow, e.st, e.pos, e.hidden = true, st, &st.pos, st.hidden()
+	return true
+}
+
+// restoreUnnamed sends the client's own text as the unnamed statement, so that
+// the server answers for it as it would have without the proxy. The reply is
+// swallowed.
+func (s *Session) restoreUnnamed(out *Spans) {
+	st := s.records.unnamed
+	if st == nil || !st.inPlace {
+		return
+	}
+	own := *st
+	own.inPlace, own.plannable = false, false
+	from := len(s.toServer)
+	s.toServer = own.appendParse(s.toServer, "", false, func(dst []byte) []byte { return append(dst, st.text...) })
+	s.send(out, from)
+	e := s.queue.push(reqParse)
+	e.swallow = true
+	e.undo = s.records.assign("", &own)
+}

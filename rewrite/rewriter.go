@@ -26,7 +26,7 @@ const (
 )
 
 // An Edit replaces the tokens [From, To) of the reduced text; where From == To
-// it inserts behind token From-1.
+// it inserts behind token From-1, with a space before.
 type Edit struct {
 	From, To int
 	Kind     EditKind

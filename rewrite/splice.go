@@ -180,7 +180,7 @@ func (p *Prepared) splice(dst []byte, put func([]byte, *Edit) []byte) []byte {
 		}
 		dst = append(dst, p.text[at:start]...)
 		n := len(dst)
-		if start > 0 && joins(p.text[start-1]) {
+		if from == to || start > 0 && joins(p.text[start-1]) {
 			dst = append(dst, ' ')
 		}
 		dst = put(dst, e)

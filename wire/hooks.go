@@ -86,6 +86,6 @@ func (s *Spans) reset() {
 		s.Bufs = nil
 		return
 	}
-	clear(s.Bufs[:cap(s.Bufs)])
+	clear(s.Bufs)
 	s.Bufs = s.Bufs[:0]
 }

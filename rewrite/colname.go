@@ -15,7 +15,7 @@ func (p *planner) nameColumns() {
 		}
 		if from := p.tokenAt(f.Location); p.changed[from] {
 			end := p.targetEnd(t)
-			p.edits = append(p.edits, Edit{From: end, To: end, Kind: Text, Text: " AS " + lastName(f.Funcname)})
+			p.edits = append(p.edits, Edit{From: end, To: end, Kind: Text, Text: "AS " + lastName(f.Funcname)})
 		}
 	}
 }

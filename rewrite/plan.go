@@ -118,7 +118,7 @@ func (p *planner) statement(n *pg.Node) Reason {
 			return Stored
 		}
 		p.foldSelect(s.SelectStmt)
-		return p.query(s.SelectStmt.WithClause, nil, func() { p.selectStmt(s.SelectStmt, source{names: true}) })
+		return p.query(s.SelectStmt.WithClause, nil, func() { p.selectStmt(s.SelectStmt, source{}) })
 	case *pg.Node_InsertStmt:
 		p.foldInsert(s.InsertStmt)
 		return p.query(s.InsertStmt.WithClause, n, func() { p.insert(s.InsertStmt) })
@@ -212,7 +212,6 @@ func (p *planner) writable(n *pg.Node) bool {
 
 // source says what the rows of a SELECT are for.
 type source struct {
-	names  bool // the client sees its column names
 	insert bool // they are inserted
 	cond   bool // they may not be needed
 }
@@ -234,7 +233,7 @@ func (p *planner) selectStmt(s *pg.SelectStmt, src source) {
 	switch {
 	case s.Op != pg.SetOperation_SETOP_NONE:
 		p.selectStmt(s.Larg, src)
-		p.selectStmt(s.Rarg, source{insert: src.insert, cond: src.cond})
+		p.selectStmt(s.Rarg, src)
 	case len(s.ValuesLists) > 0:
 		for _, row := range s.ValuesLists {
 			p.list(row.GetList().GetItems(), src, len(s.ValuesLists) == 1)
@@ -244,9 +243,6 @@ func (p *planner) selectStmt(s *pg.SelectStmt, src source) {
 		exprs := make([]*pg.Node, len(s.TargetList))
 		for i, n := range s.TargetList {
 			exprs[i] = n.GetResTarget().GetVal()
-			if src.names {
-				p.targets = append(p.targets, n.GetResTarget())
-			}
 		}
 		p.list(exprs, src, true)
 	}

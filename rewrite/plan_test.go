@@ -1,0 +1,115 @@
+package rewrite
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/pgidproxy/pgidproxy/gen"
+)
+
+// testCatalog is a database with a plain table t, a partitioned one p, a view v
+// and a table r with an INSERT rule.
+func testCatalog() *Catalog {
+	return NewCatalog(CatalogData{
+		Database: "db", Version: 150000, Known: true, Schema: "public",
+		Ours: map[string]bool{NextSnowflake: true, UUIDv7: true, IDToTimestamp: true},
+		Relations: []Relation{
+			{"public", "t", true, false}, {"public", "p", true, false}, {"public", "v", false, true},
+			{"public", "r", false, true}, {"public", "u", true, true}, {"public", "two", true, false},
+			{"other", "two", false, false}, {"public", "Ünï tbl", true, false},
+		},
+		Functions: builtinFunctions(), Operators: builtinOperators(),
+	})
+}
+
+// render shows what is sent: ids as 1, 2, … and UUIDs ending likewise.
+func render(t *testing.T, p *Prepared, m Mode, first int) string {
+	t.Helper()
+	if m == Extended {
+		return string(p.AppendParams(nil, first))
+	}
+	snow, uuids := make([]int64, p.Snowflakes), make([]gen.UUID, p.UUIDs)
+	for i := range snow {
+		snow[i] = int64(i + 1)
+	}
+	for i := range uuids {
+		uuids[i][15] = byte(i + 1)
+	}
+	s := string(p.AppendLiterals(nil, snow, uuids))
+	return strings.ReplaceAll(s, "00000000-0000-0000-0000-0000000000", "U")
+}
+
+// readTable reads a file of cases: a line "> text", then "= edited text" or
+// "= " alone for none, then "! reason" for each call that is left alone.
+// Newlines in texts are written \n.
+func readTable(t *testing.T, file string, each func(line int, text, want string, reasons []string)) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var text, want string
+	var reasons []string
+	start, line := 0, 0
+	flush := func() {
+		if text != "" {
+			each(start, text, want, reasons)
+		}
+		text, want, reasons = "", "", nil
+	}
+	sc := bufio.NewScanner(f)
+	for sc.Scan() {
+		line++
+		l := strings.ReplaceAll(sc.Text(), `\n`, "\n")
+		switch {
+		case strings.HasPrefix(l, "> "):
+			flush()
+			text, start = l[2:], line
+		case strings.HasPrefix(l, "= "):
+			want = l[2:]
+		case strings.HasPrefix(l, "! "):
+			reasons = append(reasons, l[2:])
+		case l != "" && !strings.HasPrefix(l, "#"):
+			t.Fatalf("%s:%d: not understood: %s", file, line, l)
+		}
+	}
+	flush()
+}
+
+func testTable(t *testing.T, file string, c *Catalog, m Mode) {
+	r := New(Config{})
+	var sc Scratch
+	readTable(t, file, func(line int, text, want string, reasons []string) {
+		for range 2 { // planned, then from the cache
+			p := r.Plan(&sc, []byte(text), c, m)
+			got := ""
+			if p.Replaces {
+				got = render(t, p, m, p.MaxParam+1)
+			}
+			if got != want {
+				t.Errorf("%s:%d: %s\n got %s\nwant %s", file, line, text, got, want)
+			}
+			var left []string
+			for _, call := range p.Calls() {
+				if !call.Replaced {
+					left = append(left, string(call.Reason))
+				}
+			}
+			if g, w := fmt.Sprint(left), fmt.Sprint(reasons); g != w {
+				t.Errorf("%s:%d: %s\n left alone for %s\nwant %s", file, line, text, g, w)
+			}
+		}
+	})
+}
+
+func TestPlanSimple(t *testing.T) { testTable(t, "testdata/simple.txt", testCatalog(), Simple) }
+
+func TestPlanExtended(t *testing.T) { testTable(t, "testdata/extended.txt", testCatalog(), Extended) }
+
+func TestPlanWithoutCatalog(t *testing.T) {
+	testTable(t, "testdata/unknown.txt", NewCatalog(CatalogData{Version: 150000}), Simple)
+}

@@ -44,8 +44,9 @@ type Config struct {
 	// begun.
 	DrainTimeout time.Duration
 
-	// WaitTimeout bounds how long a message waits for the catalog or the clock
-	// before it goes to the server as it is. Zero: 250 milliseconds.
+	// WaitTimeout bounds how long a message waits for the clock (or the
+	// catalog, for which less is enough) before it goes to the server as it is.
+	// Zero: 5 seconds.
 	WaitTimeout time.Duration
 
 	// Opened and Closed are called at the beginning and the end of each
@@ -90,7 +91,7 @@ func NewServer(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("read upstream: %w", err)
 	}
 	cfg.StartupTimeout = cmp.Or(cfg.StartupTimeout, time.Minute)
-	cfg.WaitTimeout = cmp.Or(cfg.WaitTimeout, 250*time.Millisecond)
+	cfg.WaitTimeout = cmp.Or(cfg.WaitTimeout, 5*time.Second)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"context"
+	"time"
 
 	"github.com/pgidproxy/pgidproxy/gen"
 	"github.com/pgidproxy/pgidproxy/rewrite"
@@ -44,6 +45,9 @@ type Session struct {
 	snow  []int64
 	uuids []gen.UUID
 }
+
+// catalogWait bounds how long a message waits for the catalog to be read.
+const catalogWait = 250 * time.Millisecond
 
 // ddl is what a session has done to the schema that others do not know yet.
 type ddl struct {
@@ -161,7 +165,11 @@ func (s *Session) catalog() *rewrite.Catalog {
 	}
 	c := s.hooks.Catalog.Current()
 	if c == nil && s.ddl.awaitFresh && !s.waited {
-		s.wait = s.hooks.Catalog.Fresh
+		s.wait = func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, catalogWait)
+			defer cancel()
+			s.hooks.Catalog.Fresh(ctx)
+		}
 		return nil
 	}
 	s.ddl.awaitFresh = false

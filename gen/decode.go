@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -26,7 +27,7 @@ type Decoded struct {
 	Kind    Kind
 	Time    time.Time // in UTC; valid if HasTime
 	HasTime bool
-	Version int // of a UUID, 0 to 15
+	Version int // of a UUID of RFC 9562's variant, 0 to 15; else 0
 
 	// Node and Sequence are those of a snowflake (node 0 to 1023, sequence 0 to
 	// 4095). Of a UUID v1 or v6 Node is the 48-bit node and Sequence the clock
@@ -38,10 +39,17 @@ type Decoded struct {
 // ErrNotAnID is returned for text that is no id of any kind.
 var ErrNotAnID = errors.New("not a snowflake, UUID or ULID")
 
-// Decode tells what an id in text is: 1 to 19 decimal digits that fit an int64
-// are a snowflake, 32 hexadecimal digits with or without the hyphens 8-4-4-4-12
-// a UUID, 26 characters of Crockford's base 32 a ULID. Anything else, spaces
-// included, is ErrNotAnID. SQL's id_to_timestamp(text) reads the same forms.
+// Decode tells what an id in text is. SQL's id_to_timestamp(text) reads the same
+// forms (testdata/golden.json) and gives NULL for all else:
+//
+//	snowflake  1 to 19 ASCII digits, at most 9223372036854775807; no sign
+//	UUID       32 hexadecimal digits in either case, bare or with the hyphens
+//	           8-4-4-4-12; no braces, no "urn:uuid:"
+//	ULID       26 characters of Crockford's base 32 in either case, without
+//	           I, L, O and U; the first is 0 to 7, so that 128 bits hold it
+//
+// The lengths keep them apart. Anything else, spaces around them included, is
+// ErrNotAnID. A UUID that tells no time is an id all the same: HasTime is false.
 func Decode(s string) (Decoded, error) {
 	if u, ok := parseUUID(s); ok {
 		return DecodeUUID(u), nil
@@ -49,13 +57,11 @@ func Decode(s string) (Decoded, error) {
 	if ms, ok := ulidTime(s); ok {
 		return Decoded{Kind: KindULID, Time: time.UnixMilli(ms).UTC(), HasTime: true}, nil
 	}
-	for _, c := range []byte(s) {
-		if c < '0' || c > '9' {
-			return Decoded{}, ErrNotAnID
-		}
+	if len(s) > 19 || strings.Trim(s, "0123456789") != "" {
+		return Decoded{}, ErrNotAnID
 	}
 	id, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || len(s) > 19 {
+	if err != nil {
 		return Decoded{}, ErrNotAnID
 	}
 	return DecodeSnowflake(id), nil
@@ -71,8 +77,10 @@ func DecodeSnowflake(id int64) Decoded {
 	return d
 }
 
-// SnowflakeTime returns the time of a snowflake; ok is false for a negative
-// number. It is SQL's id_to_timestamp(bigint).
+// SnowflakeTime returns the time of a snowflake, to the millisecond and in UTC;
+// ok is false for a negative number. Every other number has a time: 0 to 4194303
+// that of the epoch, the largest int64 the last one, in the year 2093. It is
+// SQL's id_to_timestamp(bigint).
 func SnowflakeTime(id int64) (t time.Time, ok bool) {
 	if id < 0 {
 		return time.Time{}, false
@@ -80,48 +88,48 @@ func SnowflakeTime(id int64) (t time.Time, ok bool) {
 	return time.UnixMilli(id>>(NodeBits+SequenceBits) + Epoch).UTC(), true
 }
 
-// gregorian is 1582-10-15, from which UUIDs v1 and v6 count, in 100 ns before
-// 1970.
-const gregorian = 0x01B21DD213814000
+// gregorian is the time from 1582-10-15, where UUIDs v1 and v6 begin to count,
+// to 1970, in microseconds.
+const gregorian = 12219292800_000_000
 
-// UUIDTime returns the time of a UUID v1, v6 or v7; ok is false for others and
-// for other variants than RFC 9562's. v1 and v6 are cut to microseconds, as
-// PostgreSQL 18's uuid_extract_timestamp cuts v1. It is SQL's
+// UUIDTime returns the time of a UUID of RFC 9562's variant in UTC: of v7 to the
+// millisecond, whatever the bits below it mean; of v1 and v6 cut to
+// microseconds. That is what PostgreSQL 18's uuid_extract_timestamp gives for v1
+// and v7 (src/backend/utils/adt/uuid.c); v6 here is read in the same way. ok is
+// false for all else, the nil and the max UUID too. It is SQL's
 // id_to_timestamp(uuid).
 func UUIDTime(u UUID) (t time.Time, ok bool) {
 	d := DecodeUUID(u)
 	return d.Time, d.HasTime
 }
 
-// DecodeUUID splits a UUID (RFC 9562 sections 5.1, 5.6 and 5.7).
+// DecodeUUID splits a UUID (RFC 9562 sections 4.1, 5.1, 5.6 and 5.7).
 func DecodeUUID(u UUID) Decoded {
-	d := Decoded{Kind: KindUUID, Version: int(u[6] >> 4)}
+	d := Decoded{Kind: KindUUID}
 	if u[8]>>6 != 0b10 {
 		return d
 	}
+	d.Version = int(u[6] >> 4)
 	hi := binary.BigEndian.Uint64(u[:8])
-	var ticks uint64
 	switch d.Version {
 	case 1:
-		d.Kind = KindUUIDv1
-		ticks = hi&0xfff<<48 | hi>>16&0xffff<<32 | hi>>32
+		d.setGregorian(KindUUIDv1, hi&0xfff<<48|hi>>16&0xffff<<32|hi>>32, u)
 	case 6:
-		d.Kind = KindUUIDv6
-		ticks = hi>>16<<12 | hi&0xfff
+		d.setGregorian(KindUUIDv6, hi>>16<<12|hi&0xfff, u)
 	case 7:
 		d.Kind, d.HasTime = KindUUIDv7, true
 		d.Time = time.UnixMilli(int64(hi >> 16)).UTC()
-		d.Sequence = int(hi & 0xfff)
-		return d
-	default:
-		return d
+		d.Sequence = int(hi & sequenceMask)
 	}
-	d.HasTime = true
-	us := int64(ticks/10) - gregorian/10
-	d.Time = time.UnixMicro(us).UTC()
-	lo := binary.BigEndian.Uint64(u[8:])
-	d.Node, d.Sequence = int64(lo&(1<<48-1)), int(lo>>48&0x3fff)
 	return d
+}
+
+// setGregorian fills in what v1 and v6 have in common; ticks are 100 ns long.
+func (d *Decoded) setGregorian(k Kind, ticks uint64, u UUID) {
+	lo := binary.BigEndian.Uint64(u[8:])
+	d.Kind, d.HasTime = k, true
+	d.Time = time.UnixMicro(int64(ticks/10) - gregorian).UTC()
+	d.Node, d.Sequence = int64(lo&(1<<48-1)), int(lo>>48&0x3fff)
 }
 
 // parseUUID reads 32 hexadecimal digits, bare or with the usual hyphens.

@@ -17,14 +17,21 @@ func AppendSnowflakeBinary(dst []byte, id int64) []byte {
 
 // AppendUUID appends a UUID in its text form, 36 characters in lower case.
 func AppendUUID(dst []byte, u UUID) []byte {
-	dst = append(hex.AppendEncode(dst, u[:4]), '-')
-	dst = append(hex.AppendEncode(dst, u[4:6]), '-')
-	dst = append(hex.AppendEncode(dst, u[6:8]), '-')
-	dst = append(hex.AppendEncode(dst, u[8:10]), '-')
-	return hex.AppendEncode(dst, u[10:])
+	var b [36]byte
+	hex.Encode(b[:8], u[:4])
+	b[8] = '-'
+	hex.Encode(b[9:13], u[4:6])
+	b[13] = '-'
+	hex.Encode(b[14:18], u[6:8])
+	b[18] = '-'
+	hex.Encode(b[19:23], u[8:10])
+	b[23] = '-'
+	hex.Encode(b[24:], u[10:])
+	return append(dst, b[:]...)
 }
 
-// String returns the text form.
-func (u UUID) String() string { return string(AppendUUID(make([]byte, 0, 36), u)) }
+// AppendUUIDBinary appends a UUID as PostgreSQL's binary uuid: its 16 bytes.
+func AppendUUIDBinary(dst []byte, u UUID) []byte { return append(dst, u[:]...) }
 
-func putUint64(b []byte, v uint64) { binary.BigEndian.PutUint64(b, v) }
+// String returns the text form.
+func (u UUID) String() string { return string(AppendUUID(nil, u)) }

@@ -1,0 +1,60 @@
+package gen
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// recheck is the longest sleep of WaitReady: a timer does not notice that the
+// clock was set forward again.
+const recheck = 100 * time.Millisecond
+
+// WaitReady blocks until the clock is back within the bound, so that the next
+// id of either kind could be minted, or ctx is done. It holds no lock and sleeps
+// all the time, also when many wait; between its return and a try of the caller
+// others may have used up the room, so that the caller calls it again when its
+// try fails. It fails with ctx's error or with ErrExhausted, both wrapped.
+func (g *Generator) WaitReady(ctx context.Context) error {
+	for {
+		err := ctx.Err()
+		if err == nil {
+			var d time.Duration
+			if d, err = g.delay(); err == nil && d <= 0 {
+				return nil
+			}
+			if err == nil {
+				err = g.sleep(ctx, min(d, recheck))
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("wait for the clock: %w", err)
+		}
+	}
+}
+
+// delay tells how far the clock is from letting the next ids be minted; it is
+// not positive when they could be minted now.
+func (g *Generator) delay() (time.Duration, error) {
+	now, next := g.now(), g.snowflakes.Load()+1
+	if next > maxWord || now/nsPerMs-Epoch >= 1<<TimeBits {
+		return 0, ErrExhausted
+	}
+	ready := max(next>>SequenceBits+Epoch, (g.uuids.Load()+1)>>SequenceBits) - g.runAhead
+	if g.policy == Refuse {
+		ready = max(ready, g.seen.Load())
+	}
+	return time.Duration(ready*nsPerMs - now), nil
+}
+
+// sleep is the default of Config.Sleep.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -327,17 +327,19 @@ func (s *Session) handleClose(msg []byte, total int, out *Spans) {
 // closeGarbage sends a Close for each twin that is no longer needed. Close
 // never fails, and is only sent in front of a message that a Sync follows.
 func (s *Session) closeGarbage(out *Spans) {
-	if len(s.records.garbage) == 0 {
-		return
-	}
-	from := len(s.toServer)
 	for _, twin := range s.records.garbage {
-		s.toServer = append(s.toServer, msgClose, 0, 0, 0, byte(4+1+len(twin)+1), 'S')
-		s.toServer = append(append(s.toServer, twin...), 0)
-		e := s.queue.push(reqClose)
-		e.swallow = true
-		e.st = &statement{twin: twin}
+		s.sendClose(twin, out)
 	}
 	s.records.garbage = s.records.garbage[:0]
+}
+
+// sendClose closes a twin. The reply is swallowed.
+func (s *Session) sendClose(twin string, out *Spans) {
+	from := len(s.toServer)
+	s.toServer = append(s.toServer, msgClose, 0, 0, 0, byte(4+1+len(twin)+1), 'S')
+	s.toServer = append(append(s.toServer, twin...), 0)
 	s.send(out, from)
+	e := s.queue.push(reqClose)
+	e.swallow = true
+	e.st = &statement{twin: twin}
 }

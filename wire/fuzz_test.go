@@ -71,7 +71,7 @@ func BenchmarkBindHidden(b *testing.B) {
 	h.client(parse("s", insert, 25), sync1())
 	h.server(msg('1'), ready('I'))
 	h.client(bind("s", nil, "x"), sync1())
-	h.server(msg('1'), msg('2'), ready('I'))
+	h.server(msg('3'), msg('1'), msg('2'), ready('I'))
 	in := bytes.Join([][]byte{bind("s", nil, "some text"), execute(), sync1()}, nil)
 	reply := bytes.Join([][]byte{msg('2'), msg('C', "INSERT 0 1"), ready('I')}, nil)
 	var out Spans

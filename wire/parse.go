@@ -136,8 +136,9 @@ func (s *Session) holds(st *statement) bool {
 	return s.adopt(st, s.hooks.Rewriter.Plan(sc, []byte(st.text), c, rewrite.Extended), c)
 }
 
-// prepareTwin sends the Parse of a named statement's twin, whose reply is
-// swallowed, and tells whether the Bind can go to the twin.
+// prepareTwin sends the Parse of a named statement's twin, and before it a Close
+// of the name, which an earlier user of a pooled connection may have left. The
+// replies are swallowed. It tells whether the Bind can go to the twin.
 func (s *Session) prepareTwin(st *statement, out *Spans) bool {
 	if st.twin != "" {
 		return true
@@ -151,8 +152,9 @@ func (s *Session) prepareTwin(st *statement, out *Spans) bool {
 	if !s.readable(p.Backslash, p.NonASCII) {
 		return false
 	}
-	from := len(s.toServer)
 	st.twin = s.records.newTwin()
+	s.sendClose(st.twin, out)
+	from := len(s.toServer)
 	s.appendRewritten(st, p, st.twin)
 	s.send(out, from)
 	e := s.queue.push(reqParse)

@@ -283,9 +283,9 @@ func TestNamedTwin(t *testing.T) {
 			`P "s|INSERT INTO t VALUES (next_snowflake(), $1)||\x01|||\x19"`+"\nS")
 		want(t, "parsed", h.server(msg('1'), ready('I')), "1\nZ I")
 		want(t, "bind", h.client(bind("s", []int16{1}, "x"), execute(), sync1()),
-			`P "pgidproxy_twin_1|INSERT INTO t VALUES ($2, $1)||\x02|||\x19|||\x14"`+"\n"+
+			"C Spgidproxy_twin_1|\n"+`P "pgidproxy_twin_1|INSERT INTO t VALUES ($2, $1)||\x02|||\x19|||\x14"`+"\n"+
 				`B |pgidproxy_twin_1| formats 1 values "x" "\x00\x00\x00\x00\x00\x00\x00\x01"`+"\nE |||||\nS")
-		want(t, "bound", h.server(msg('1'), msg('2'), msg('C', "INSERT 0 1"), ready('I')), "2\nC INSERT 0 1|\nZ I")
+		want(t, "bound", h.server(msg('3'), msg('1'), msg('2'), msg('C', "INSERT 0 1"), ready('I')), "2\nC INSERT 0 1|\nZ I")
 		want(t, "again", h.client(bind("s", nil, "x"), sync1()), `B |pgidproxy_twin_1| formats values "x" "2"`+"\nS")
 		h.server(msg('2'), ready('I'))
 		want(t, "wrong count", h.client(bind("s", nil), sync1()), `B |s| formats values`+"\nS")
@@ -306,7 +306,7 @@ func TestPipelineUndo(t *testing.T) {
 		h.client(parse("old", insert), sync1())
 		h.server(msg('1'), ready('I'))
 		h.client(bind("old", nil, "x"), sync1())
-		h.server(msg('1'), msg('2'), ready('I'))
+		h.server(msg('3'), msg('1'), msg('2'), ready('I'))
 		// An error drops the Close behind it: the name keeps its meaning.
 		h.client(parse("", "SELEC"), msg('C', byte('S'), "old"), sync1())
 		want(t, "error", h.server(report('E', "C42601"), ready('I')), "E C42601||\nZ I")
@@ -318,7 +318,7 @@ func TestPipelineUndo(t *testing.T) {
 		want(t, "old", h.client(bind("old", nil, "x"), sync1()), "C Spgidproxy_twin_1|\n"+`B |old| formats values "x"`+"\nS")
 		want(t, "gone", h.server(msg('3'), report('E', "C26000"), ready('I')), "E C26000||\nZ I")
 		want(t, "new", h.client(bind("ins", nil, "x"), sync1()),
-			`P "pgidproxy_twin_2|INSERT INTO t VALUES ($2, $1)||\x02|||||||\x14"`+"\n"+
+			"C Spgidproxy_twin_2|\n"+`P "pgidproxy_twin_2|INSERT INTO t VALUES ($2, $1)||\x02|||||||\x14"`+"\n"+
 				`B |pgidproxy_twin_2| formats values "x" "3"`+"\nS")
 	})
 }

@@ -111,7 +111,9 @@ func (d *driver) clientToServer() {
 		case errors.Is(err, io.EOF):
 			// The server answers what it has been sent, then sees the end too.
 			d.fail(sideClient, nil)
-			closeWrite(d.server)
+			if !closeWrite(d.server) {
+				d.abort()
+			}
 			return
 		case err != nil:
 			d.fail(sideClient, err)

@@ -56,13 +56,18 @@ type Catalog struct {
 
 // facts is the content of a Catalog; plans are kept by its identity.
 type facts struct {
+	id        *identity
 	data      CatalogData
 	relations map[string][]Relation // by name
 }
 
+// An identity is a name for a catalog's content that does not hold on to it. It
+// has a size, so that no two have the same address.
+type identity struct{ _ byte }
+
 // NewCatalog returns the catalog of d, which it keeps.
 func NewCatalog(d CatalogData) *Catalog {
-	f := &facts{data: d, relations: make(map[string][]Relation, len(d.Relations))}
+	f := &facts{id: new(identity), data: d, relations: make(map[string][]Relation, len(d.Relations))}
 	for _, r := range d.Relations {
 		f.relations[r.Name] = append(f.relations[r.Name], r)
 	}

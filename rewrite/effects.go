@@ -2,17 +2,19 @@ package rewrite
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strings"
+	"unicode/utf8"
 )
 
 // Effects is what running a text may change of what a session must know. It is
-// found by leading words, without a parse; functions that the text calls are
-// not looked into.
+// found by leading words, without a parse. What the functions do that a text
+// calls is not looked into, except for a set_config written out.
 type Effects struct {
 	Schema   bool     // what the catalog describes, for other sessions too
 	Temp     []string // names of temporary relations that are made
 	TempAny  bool     // temporary relations of any name
-	Settings bool     // settings that decide how a text is read
+	Settings bool     // settings that decide how a text is read or what its names mean
 	DropAll  bool     // all prepared statements end
 	Drop     []string // prepared statements that end, or are made by SQL
 }
@@ -21,36 +23,30 @@ var anything = Effects{Schema: true, TempAny: true, Settings: true, DropAll: tru
 
 // EffectsOf returns the effects of all statements of a text. What it does not
 // know may do anything. For a single statement that only reads or writes rows
-// it costs a scan and allocates nothing.
+// it costs a scan of the text and allocates nothing.
 func EffectsOf(text []byte) Effects {
 	if n := bytes.IndexByte(text, ';'); n < 0 || isBlank(text[n+1:]) {
 		return effectsOfOne(text)
 	}
 	var all Effects
 	l := lexer{src: text}
-	start := -1
+	start, end := 0, 0 // of the statement at hand
 	for {
-		t, ok, err := l.next()
-		if err != nil {
+		t := l.next()
+		if l.err != nil {
 			return anything
 		}
-		switch {
-		case ok && t.Kind != Semicolon:
-			if start < 0 {
-				start = int(t.Start)
-			}
+		if t.Kind != 0 && t.Kind != Semicolon {
+			end = int(t.End)
 			continue
-		case start >= 0:
-			end := len(text)
-			if ok {
-				end = int(t.Start)
-			}
-			all.add(effectsOfOne(text[start:end]))
-			start = -1
 		}
-		if !ok {
+		if end > start {
+			all.add(effectsOfOne(text[start:end]))
+		}
+		if t.Kind == 0 {
 			return all
 		}
+		start, end = int(t.End), int(t.End)
 	}
 }
 
@@ -72,197 +68,337 @@ func (e *Effects) add(o Effects) {
 	e.Drop = append(e.Drop, o.Drop...)
 }
 
+// statementClass says what a statement does, by its first word.
+type statementClass uint8
+
+const (
+	classUnknown     statementClass = iota
+	classHarmless                   // changes nothing of what Effects tells
+	classRows                       // runs a query or writes rows
+	classQuery                      // the same, and may be SELECT INTO
+	classSet                        // SET, RESET
+	classReverts                    // takes settings back, or runs what a client prepared
+	classCommit                     // COMMIT
+	classPrepare                    // PREPARE
+	classDeallocate                 // DEALLOCATE
+	classDiscard                    // DISCARD
+	classCreate                     // CREATE
+	classAlter                      // ALTER
+	classSchema                     // changes the schema in other ways
+	classExplain                    // EXPLAIN
+	classProcedure                  // DO, CALL
+	maxStatementWord = 16           // longer words begin no statement
+)
+
+// classify returns the class of the statement that a word, in lower case,
+// begins.
+func classify(word []byte) statementClass {
+	switch string(word) {
+	case "insert", "update", "delete", "merge", "copy", "declare":
+		return classRows
+	case "select", "with", "values", "table":
+		return classQuery
+	case "begin", "start", "end", "savepoint", "release", "show", "fetch", "move", "close", "listen", "notify",
+		"unlisten", "lock", "analyze", "analyse", "vacuum", "checkpoint", "truncate", "refresh", "cluster",
+		"reindex", "comment":
+		return classHarmless
+	case "set", "reset":
+		return classSet
+	case "rollback", "abort", "execute":
+		return classReverts
+	case "commit":
+		return classCommit
+	case "prepare":
+		return classPrepare
+	case "deallocate":
+		return classDeallocate
+	case "discard":
+		return classDiscard
+	case "create":
+		return classCreate
+	case "alter":
+		return classAlter
+	case "drop", "grant", "revoke", "security", "reassign", "import":
+		return classSchema
+	case "explain":
+		return classExplain
+	case "do", "call":
+		return classProcedure
+	}
+	return classUnknown
+}
+
 // effectsOfOne is EffectsOf for one statement.
 func effectsOfOne(text []byte) Effects {
 	l := lexer{src: text}
-	t, ok, err := l.next()
-	for ok && t.Kind == LParen {
-		t, ok, err = l.next()
+	t := l.next()
+	for t.Kind == LParen {
+		t = l.next()
 	}
-	if err != nil {
-		return anything
-	}
-	if !ok || t.Kind == Semicolon {
+	if t.Kind == 0 && l.err == nil || t.Kind == Semicolon {
 		return Effects{}
 	}
-	var word [16]byte
-	if t.Kind != Ident || int(t.End-t.Start) > len(word) {
+	if t.Kind != Ident || t.End-t.Start > maxStatementWord {
 		return anything
 	}
-	w := word[:0]
+	var buf [maxStatementWord]byte
+	word := buf[:0]
 	for _, c := range t.text(text) {
-		w = append(w, lowerByte(c))
+		word = append(word, lowerByte(c))
 	}
-	switch string(w) {
-	case "insert", "update", "delete", "merge", "begin", "start", "end", "savepoint", "release", "show", "fetch",
-		"move", "close", "listen", "notify", "unlisten", "lock", "copy", "analyze", "vacuum", "checkpoint",
-		"truncate", "declare", "refresh", "cluster", "reindex":
+	switch classify(word) {
+	case classHarmless:
 		return Effects{}
-	case "select", "with", "values", "table":
+	case classRows:
+		return effectsOfRows(text)
+	case classQuery:
 		return effectsOfQuery(text)
-	case "set", "reset", "rollback", "abort", "execute":
+	case classSet:
+		return effectsOfSet(&l)
+	case classReverts:
 		return Effects{Settings: true}
-	case "commit":
-		return effectsOfCommit(&l)
-	case "prepare", "deallocate":
-		return effectsOfPrepare(&l, string(w) == "deallocate")
-	case "discard":
-		return effectsOfDiscard(&l)
-	case "create":
+	case classCommit: // COMMIT PREPARED brings in what another transaction did
+		return Effects{Schema: l.next().isWord(text, "prepared")}
+	case classPrepare:
+		return effectsOfPrepare(&l)
+	case classDeallocate:
+		return effectsOfDeallocate(&l)
+	case classDiscard:
+		all := l.next().isWord(text, "all")
+		return Effects{DropAll: all, Settings: all}
+	case classCreate:
 		return effectsOfCreate(&l)
-	case "explain":
-		return Effects{Schema: containsFold(text, "create"), Settings: true}
-	case "alter", "drop", "grant", "revoke", "comment", "security", "reassign", "import":
+	case classAlter: // a temporary relation may be given the name of another
+		return Effects{Schema: true, TempAny: containsFold(text, "rename", 0, 4)}
+	case classSchema:
 		return Effects{Schema: true}
+	case classExplain:
+		return effectsOfExplain(text)
+	case classProcedure:
+		return Effects{Schema: true, TempAny: true, Settings: true}
 	}
 	return anything
 }
 
-// effectsOfQuery looks for what a query can do beside returning rows: SELECT
-// INTO makes a table, set_config changes settings.
-func effectsOfQuery(text []byte) Effects {
-	var e Effects
-	if containsFold(text, "set_config") {
-		e.Settings = true
+// effectsOfRows looks for set_config, which changes settings.
+func effectsOfRows(text []byte) Effects {
+	if !containsFold(text, "set_config", 3, 4) {
+		return Effects{}
 	}
-	if !containsFold(text, "into") {
+	return Effects{Settings: true, TempAny: namesTempSchema(text)}
+}
+
+// namesTempSchema tells whether the schema of temporary relations is written
+// out: put in the search_path, it is where new relations go.
+func namesTempSchema(text []byte) bool { return containsFold(text, "pg_temp", 2, 6) }
+
+// effectsOfQuery is effectsOfRows for what may also be SELECT INTO, which makes
+// a table.
+func effectsOfQuery(text []byte) Effects {
+	e := effectsOfRows(text)
+	if !containsFold(text, "into", 0, 3) {
 		return e
 	}
+	if made, ok := selectsInto(text); !ok {
+		return anything
+	} else if made {
+		e.Schema, e.TempAny = true, true
+	}
+	return e
+}
+
+// selectsInto tells whether a text has an INTO behind a SELECT within the same
+// parentheses, which is neither INSERT INTO nor MERGE INTO; ok is false when
+// the text cannot be read.
+func selectsInto(text []byte) (made, ok bool) {
+	const maxDepth = 64
 	l := lexer{src: text}
-	var last Token
+	selects := uint64(0) // by depth of parentheses: a SELECT was seen
+	depth := 0
+	for t := l.next(); t.Kind != 0; t = l.next() {
+		switch t.Kind {
+		case LParen:
+			if depth++; depth == maxDepth {
+				return false, false
+			}
+			selects &^= 1 << depth
+		case RParen:
+			depth = max(depth-1, 0)
+		case Ident:
+			if t.isWord(text, "select") {
+				selects |= 1 << depth
+			}
+			if t.isWord(text, "into") && selects&(1<<depth) != 0 {
+				return true, true
+			}
+		}
+	}
+	return false, l.err == nil
+}
+
+// effectsOfExplain tells EXPLAIN ANALYZE, which runs the statement, from others.
+func effectsOfExplain(text []byte) Effects {
+	if !containsFold(text, "analy", 0, 4) {
+		return Effects{}
+	}
+	e := effectsOfQuery(text)
+	if containsFold(text, "create", 0, 4) {
+		e.Schema, e.TempAny = true, true
+	}
+	e.Settings = e.Settings || containsFold(text, "execute", 1, 4)
+	return e
+}
+
+// effectsOfSet reads SET and RESET. The settings named here are all of
+// PostgreSQL's own that decide how a text is read and what its names mean.
+func effectsOfSet(l *lexer) Effects {
+	t := l.next()
+	for t.isWord(l.src, "local") || t.isWord(l.src, "session") {
+		if t = l.next(); t.isWord(l.src, "characteristics") {
+			return Effects{}
+		}
+	}
+	if t.Kind == Ident {
+		switch strings.ToLower(string(t.text(l.src))) {
+		default:
+			return Effects{}
+		case "standard_conforming_strings", "backslash_quote", "client_encoding", "names", "search_path", "schema",
+			"role", "session_authorization", "authorization", "all":
+		}
+	}
+	return Effects{Settings: true, TempAny: namesTempSchema(l.src)}
+}
+
+// effectsOfPrepare reads PREPARE name …; PREPARE TRANSACTION ends a transaction
+// and the settings that were local to it.
+func effectsOfPrepare(l *lexer) Effects {
+	t := l.next()
+	name, ok := identName(t, l.src)
+	if !ok {
+		return Effects{DropAll: true}
+	}
+	if t.isWord(l.src, "transaction") && l.next().Kind.constant() {
+		return Effects{Settings: true}
+	}
+	return Effects{Drop: []string{name}}
+}
+
+// effectsOfDeallocate reads DEALLOCATE [PREPARE] name | ALL.
+func effectsOfDeallocate(l *lexer) Effects {
+	t := l.next()
+	if t.isWord(l.src, "prepare") {
+		if next := l.next(); next.Kind != 0 && next.Kind != Semicolon {
+			t = next
+		}
+	}
+	name, ok := identName(t, l.src)
+	if !ok || t.isWord(l.src, "all") {
+		return Effects{DropAll: true}
+	}
+	return Effects{Drop: []string{name}}
+}
+
+// effectsOfCreate tells temporary relations, which no other session sees, from
+// all else that is made. A view of a temporary relation is temporary too.
+func effectsOfCreate(l *lexer) Effects {
+	temp := false
+	settings := containsFold(l.src, "set_config", 3, 4)
 	for {
-		t, ok, err := l.next()
-		if err != nil {
+		t := l.next()
+		if t.Kind != Ident {
 			return anything
 		}
-		if !ok {
-			return e
+		switch strings.ToLower(string(t.text(l.src))) {
+		case "or", "replace", "local", "global", "recursive", "unlogged":
+			continue
+		case "temp", "temporary":
+			temp = true
+			continue
+		case "view":
+			if !temp {
+				return Effects{Schema: true, Temp: createdName(l), Settings: settings}
+			}
+		case "table", "sequence":
+			if !temp {
+				return Effects{Schema: true, TempAny: namesTempSchema(l.src), Settings: settings}
+			}
+		default:
+			return Effects{Schema: true, TempAny: temp || namesTempSchema(l.src), Settings: settings}
 		}
-		if t.isWord(text, "into") && !last.isWord(text, "insert") && !last.isWord(text, "merge") {
-			e.Schema, e.TempAny = true, true
-		}
-		last = t
+		names := createdName(l)
+		return Effects{Temp: names, TempAny: names == nil, Settings: settings}
 	}
 }
 
-// containsFold tells whether text holds lower, which is in lower case, in any
-// case.
-func containsFold(text []byte, lower string) bool {
-	first := lower[0]
-	for i := 0; i+len(lower) <= len(text); i++ {
-		if text[i]|0x20 == first && foldEqual(text[i:i+len(lower)], lower) {
+// createdName reads [IF NOT EXISTS] [schema.]name, and returns the name alone;
+// nil where it cannot be read.
+func createdName(l *lexer) []string {
+	t := l.next()
+	if t.isWord(l.src, "if") {
+		l.next()
+		l.next()
+		t = l.next()
+	}
+	name, ok := identName(t, l.src)
+	for ok {
+		if l.next().Kind != Dot {
+			return []string{name}
+		}
+		name, ok = identName(l.next(), l.src)
+	}
+	return nil
+}
+
+// maxName is the number of bytes that PostgreSQL keeps of a name.
+const maxName = 63
+
+// identName returns the name that an identifier means: folded, or without its
+// quotes, and cut to the length that PostgreSQL keeps.
+func identName(t Token, src []byte) (string, bool) {
+	var name []byte
+	switch t.Kind {
+	case Ident:
+		name = bytes.Clone(t.text(src))
+		for i, c := range name {
+			name[i] = lowerByte(c)
+		}
+	case QuotedIdent:
+		name = bytes.ReplaceAll(src[t.Start+1:t.End-1], []byte(`""`), []byte(`"`))
+	default:
+		return "", false
+	}
+	if len(name) > maxName {
+		end := maxName
+		for end > 0 && !utf8.RuneStart(name[end]) {
+			end--
+		}
+		name = name[:end]
+	}
+	return string(name), true
+}
+
+// containsFold tells whether text holds word, which is in lower case, in any
+// case. It looks first for the bytes at a and b of word, a before b: the ones
+// that a text holds least often at that distance.
+func containsFold(text []byte, word string, a, b int) bool {
+	const size = 8
+	i := 0
+	for ; i+b+size <= len(text); i += size {
+		x := binary.LittleEndian.Uint64(text[i+a:]) | eachByte*0x20
+		y := binary.LittleEndian.Uint64(text[i+b:]) | eachByte*0x20
+		if equalBytes(x, word[a]|0x20)&equalBytes(y, word[b]|0x20) == 0 {
+			continue
+		}
+		for k := i; k < i+size; k++ {
+			if hasPrefixFold(text[k:], word) {
+				return true
+			}
+		}
+	}
+	for ; i+len(word) <= len(text); i++ {
+		if hasPrefixFold(text[i:], word) {
 			return true
 		}
 	}
 	return false
-}
-
-// effectsOfCommit tells COMMIT PREPARED, which may bring in DDL of an earlier
-// transaction.
-func effectsOfCommit(l *lexer) Effects {
-	t, ok, _ := l.next()
-	return Effects{Schema: ok && t.isWord(l.src, "prepared")}
-}
-
-// effectsOfPrepare reads PREPARE name … and DEALLOCATE [PREPARE] name | ALL.
-func effectsOfPrepare(l *lexer, drop bool) Effects {
-	t, ok, err := l.next()
-	if ok && drop && t.isWord(l.src, "prepare") {
-		if next, more, _ := l.next(); more && next.Kind != Semicolon {
-			t = next
-		}
-	}
-	if !ok || err != nil {
-		return Effects{}
-	}
-	if drop && t.isWord(l.src, "all") {
-		return Effects{DropAll: true}
-	}
-	if !drop && t.isWord(l.src, "transaction") {
-		return Effects{Settings: true}
-	}
-	if name, ok := identName(t, l.src); ok {
-		return Effects{Drop: []string{name}}
-	}
-	return Effects{DropAll: true}
-}
-
-func effectsOfDiscard(l *lexer) Effects {
-	if t, ok, _ := l.next(); ok && t.isWord(l.src, "all") {
-		return Effects{DropAll: true, Settings: true}
-	}
-	return Effects{}
-}
-
-// effectsOfCreate tells temporary relations, which no other session sees, from
-// all else that is made.
-func effectsOfCreate(l *lexer) Effects {
-	temp := false
-	for {
-		t, ok, err := l.next()
-		if err != nil {
-			return anything
-		}
-		if !ok || t.Kind != Ident {
-			return Effects{Schema: true, TempAny: true}
-		}
-		switch strings.ToLower(string(t.text(l.src))) {
-		case "temp", "temporary":
-			temp = true
-		case "or", "replace", "local", "global", "recursive", "unlogged":
-		case "table", "view", "sequence":
-			if temp {
-				return effectsOfTemp(l)
-			}
-			return Effects{Schema: true, TempAny: containsFold(l.src, "pg_temp")}
-		default:
-			return Effects{Schema: true, TempAny: temp || containsFold(l.src, "pg_temp")}
-		}
-	}
-}
-
-// effectsOfTemp reads [IF NOT EXISTS] [schema.]name of a temporary relation.
-func effectsOfTemp(l *lexer) Effects {
-	name, dot := "", true
-	for {
-		t, ok, err := l.next()
-		if err != nil {
-			return anything
-		}
-		if ok && name == "" && (t.isWord(l.src, "if") || t.isWord(l.src, "not") || t.isWord(l.src, "exists")) {
-			continue
-		}
-		if ok && t.Kind == Dot {
-			dot = true
-			continue
-		}
-		n, isName := "", false
-		if ok {
-			n, isName = identName(t, l.src)
-		}
-		if !isName || !dot {
-			break
-		}
-		name, dot = n, false
-	}
-	if name == "" {
-		return Effects{TempAny: true}
-	}
-	return Effects{Temp: []string{name}}
-}
-
-// identName returns the name that an identifier means: folded, or without its
-// quotes.
-func identName(t Token, src []byte) (string, bool) {
-	switch t.Kind {
-	case Ident:
-		name := bytes.Clone(t.text(src))
-		for i, c := range name {
-			name[i] = lowerByte(c)
-		}
-		return string(name), true
-	case QuotedIdent:
-		return strings.ReplaceAll(string(src[t.Start+1:t.End-1]), `""`, `"`), true
-	}
-	return "", false
 }

@@ -3,160 +3,151 @@ package rewrite
 import (
 	"bytes"
 	"errors"
+	"math"
+	"strings"
 )
 
 // Errors of the lexer: texts that PostgreSQL's scanner refuses, in one version
 // at least. Nothing is replaced in them.
 var (
-	errUnterminated = errors.New("unterminated comment, string or quoted identifier")
-	errJunk         = errors.New("number or parameter runs into a word")
+	errUnterminated = errors.New("lex: unterminated comment, string or quoted identifier")
+	errJunk         = errors.New("lex: number or parameter runs into a word, or is none")
+	errEmptyName    = errors.New("lex: quoted identifier without a character")
+	errTooLong      = errors.New("lex: text of 2 GiB or more")
 )
 
 // A lexer cuts a text into tokens as src/backend/parser/scan.l of PostgreSQL 17
-// does while standard_conforming_strings is on; 14 to 18 agree on every text
-// for which it has no error.
+// does while standard_conforming_strings is on. Versions 14 to 18 agree on the
+// tokens of every text for which it has no error, except that 14 and 15 take
+// 0x1F and 1_000 for a number and a word, and a vertical tab for an error. What
+// is inside a constant is not checked: a wrong escape is the server's to refuse.
 type lexer struct {
 	src       []byte
 	pos       int
-	backslash bool // a string but E'…' holds a backslash
-	high      byte // all bytes of the text or-ed together, where they matter
+	err       error // why next gave up
+	backslash bool  // a string but E'…' holds a backslash
 }
 
-// next returns the next token; ok is false at the end of the text.
-func (l *lexer) next() (t Token, ok bool, err error) {
-	src := l.src
-	i := l.pos
-	for {
-		for i < len(src) && classes[src[i]]&classSpace != 0 {
+// next returns the next token. Its kind is 0 at the end of the text, and when
+// err was set.
+func (l *lexer) next() Token {
+	src, i := l.src, l.pos
+	for uint(i) < uint(len(src)) {
+		end, kind := i+1, Other
+		switch c := src[i]; begins[c] {
+		case beginSpace:
 			i++
-		}
-		if i+1 >= len(src) {
-			break
-		}
-		if src[i] == '-' && src[i+1] == '-' {
-			i = lineEnd(src, i)
 			continue
-		}
-		if src[i] == '/' && src[i+1] == '*' {
-			if i = commentEnd(src, i); i < 0 {
-				return t, false, errUnterminated
+		case beginWord:
+			for end < len(src) && classes[src[end]]&classIdent != 0 {
+				end++
 			}
-			continue
+			kind = Ident
+			if end == i+1 && end < len(src) && (src[end] == '\'' || src[end] == '&') {
+				end, kind = l.prefixed(i)
+			}
+		case beginSingle:
+			kind = singles[c]
+		case beginDigit:
+			for end < len(src) && classes[src[end]]&classDigit != 0 {
+				end++
+			}
+			kind = Int
+			if end < len(src) && (classes[src[end]]&classIdentStart != 0 || src[end] == '.') {
+				end, kind = l.number(i)
+			}
+		case beginString:
+			end, kind = l.quoted(i, String)
+		case beginOp:
+			if end < len(src) && classes[src[end]]&classOp != 0 {
+				if c == '-' && src[end] == '-' {
+					i = lineEnd(src, i)
+					continue
+				}
+				if c == '/' && src[end] == '*' {
+					i = l.commentEnd(i)
+					continue
+				}
+				end = operatorEnd(src, i)
+			}
+			kind = Op
+		case beginQuoted:
+			end, kind = l.quotedIdent(i, QuotedIdent)
+		case beginDot:
+			end, kind = l.dot(i)
+		case beginColon:
+			end, kind = colon(src, i)
+		case beginDollar:
+			end, kind = l.dollar(i)
 		}
-		break
+		l.pos = end
+		if l.err != nil {
+			return Token{}
+		}
+		return Token{int32(i), int32(end), kind}
 	}
-	if i >= len(src) {
-		l.pos = i
-		return t, false, nil
-	}
-	end, kind, err := l.token(i)
-	l.pos = end
-	return Token{int32(i), int32(end), kind}, err == nil, err
+	l.pos = i
+	return Token{}
 }
 
-// token returns the end and kind of the token that begins at i.
-func (l *lexer) token(i int) (int, Kind, error) {
-	src := l.src
-	c := src[i]
-	class := classes[c]
-	switch {
-	case class&classIdentStart != 0:
-		return l.word(i)
-	case class&classDigit != 0:
-		return number(src, i)
-	case class&classOp != 0:
-		return operator(src, i), Op, nil
-	case singles[c] != 0:
-		return i + 1, singles[c], nil
-	}
-	switch c {
-	case '\'':
-		return l.quoted(i, String)
-	case '"':
-		return quotedIdent(src, i, QuotedIdent)
-	case '.':
-		if i+1 < len(src) && src[i+1] == '.' {
-			return i + 2, DotDot, nil
-		}
-		if i+1 < len(src) && classes[src[i+1]]&classDigit != 0 {
-			return number(src, i)
-		}
-		return i + 1, Dot, nil
-	case ':':
-		if i+1 < len(src) && src[i+1] == ':' {
-			return i + 2, Cast, nil
-		}
-		if i+1 < len(src) && src[i+1] == '=' {
-			return i + 2, ColonEquals, nil
-		}
-		return i + 1, Colon, nil
-	case '$':
-		return dollar(src, i)
-	}
-	return i + 1, Other, nil
+// fail notes why the text cannot be read on.
+func (l *lexer) fail(err error) (int, Kind) {
+	l.err = err
+	return len(l.src), 0
 }
 
-// word reads an identifier or keyword, or a string with a letter before it.
-func (l *lexer) word(i int) (int, Kind, error) {
-	src := l.src
-	if i+1 < len(src) {
-		switch q := src[i+1]; {
-		case q == '\'':
-			switch src[i] {
-			case 'e', 'E':
-				return l.quoted(i+1, EString)
-			case 'b', 'B':
-				return l.quoted(i+1, BString)
-			case 'x', 'X':
-				return l.quoted(i+1, XString)
-			case 'n', 'N':
-				return l.quoted(i+1, NString)
-			}
-		case q == '&' && (src[i] == 'u' || src[i] == 'U') && i+2 < len(src):
-			switch src[i+2] {
-			case '\'':
-				return l.quoted(i+2, UString)
-			case '"':
-				return quotedIdent(src, i+2, UIdent)
-			}
+// prefixed reads what begins with a word of one letter and a quote or an
+// ampersand: a string of its own kind, U&"…", or just the word.
+func (l *lexer) prefixed(i int) (int, Kind) {
+	letter := lowerByte(l.src[i])
+	if l.src[i+1] == '\'' {
+		switch letter {
+		case 'e':
+			return l.quoted(i+1, EString)
+		case 'b':
+			return l.quoted(i+1, BString)
+		case 'x':
+			return l.quoted(i+1, XString)
+		case 'n':
+			return l.quoted(i+1, NString)
+		}
+		return i + 1, Ident
+	}
+	if letter == 'u' && i+2 < len(l.src) {
+		switch l.src[i+2] {
+		case '\'':
+			return l.quoted(i+2, UString)
+		case '"':
+			return l.quotedIdent(i+2, UIdent)
 		}
 	}
-	for i < len(src) && classes[src[i]]&classIdent != 0 {
-		i++
-	}
-	return i, Ident, nil
+	return i + 1, Ident
 }
 
 // quoted reads a string whose opening quote is at i, with its continuations.
-func (l *lexer) quoted(i int, kind Kind) (int, Kind, error) {
+func (l *lexer) quoted(i int, kind Kind) (int, Kind) {
 	src := l.src
-	for {
-		i++
-		for {
-			n := bytes.IndexByte(src[i:], '\'')
-			if n < 0 {
-				return len(src), kind, errUnterminated
+	for i++; i < len(src); {
+		switch c := src[i]; {
+		case c == '\\' && kind == EString:
+			i += 2
+		case c == '\\':
+			l.backslash = true
+			i++
+		case c != '\'':
+			for i++; i < len(src) && src[i] != '\'' && src[i] != '\\'; i++ {
 			}
-			if b := bytes.IndexByte(src[i:i+n], '\\'); b >= 0 {
-				if kind == EString {
-					i = min(i+b+2, len(src))
-					continue
-				}
-				l.backslash = true
+		case i+1 < len(src) && src[i+1] == '\'':
+			i += 2
+		default:
+			next := continuation(src, i+1)
+			if next < 0 {
+				return i + 1, kind
 			}
-			i += n + 1
-			if i < len(src) && src[i] == '\'' {
-				i++
-				continue
-			}
-			break
+			i = next + 1
 		}
-		next := continuation(src, i)
-		if next < 0 {
-			return i, kind, nil
-		}
-		i = next
 	}
+	return l.fail(errUnterminated)
 }
 
 // continuation returns the place of the quote with which a string goes on after
@@ -171,9 +162,6 @@ func continuation(src []byte, i int) int {
 			i++
 		case c == '-' && i+1 < len(src) && src[i+1] == '-':
 			i = lineEnd(src, i)
-			if i == len(src) {
-				return -1
-			}
 		case c == '\'' && newline:
 			return i
 		default:
@@ -183,19 +171,27 @@ func continuation(src []byte, i int) int {
 	return -1
 }
 
-func quotedIdent(src []byte, i int, kind Kind) (int, Kind, error) {
-	for i++; ; i += 2 {
+// quotedIdent reads an identifier whose opening quote is at i.
+func (l *lexer) quotedIdent(i int, kind Kind) (int, Kind) {
+	src := l.src
+	begin := i + 1
+	for i = begin; ; i += 2 {
 		n := bytes.IndexByte(src[i:], '"')
 		if n < 0 {
-			return len(src), kind, errUnterminated
+			return l.fail(errUnterminated)
 		}
 		i += n
-		if i+1 >= len(src) || src[i+1] != '"' {
-			return i + 1, kind, nil
+		if i+1 < len(src) && src[i+1] == '"' {
+			continue
 		}
+		if i == begin {
+			return l.fail(errEmptyName)
+		}
+		return i + 1, kind
 	}
 }
 
+// lineEnd returns the end of the comment -- at i.
 func lineEnd(src []byte, i int) int {
 	for i < len(src) && classes[src[i]]&classNewline == 0 {
 		i++
@@ -203,8 +199,9 @@ func lineEnd(src []byte, i int) int {
 	return i
 }
 
-// commentEnd returns the end of a comment, which may hold others, or -1.
-func commentEnd(src []byte, i int) int {
+// commentEnd returns the end of the comment /* at i, which may hold others.
+func (l *lexer) commentEnd(i int) int {
+	src := l.src
 	depth := 1
 	for i += 2; i+1 < len(src); {
 		switch {
@@ -220,13 +217,14 @@ func commentEnd(src []byte, i int) int {
 			i++
 		}
 	}
-	return -1
+	end, _ := l.fail(errUnterminated)
+	return end
 }
 
-// operator returns the end of the operator at i: the longest run of its bytes
-// that holds no beginning of a comment and does not end in + or -, unless a
-// byte in it allows that.
-func operator(src []byte, i int) int {
+// operatorEnd returns the end of the operator at i: the longest run of its
+// bytes that holds no beginning of a comment and does not end in + or -, unless
+// one of the bytes that SQL's own operators do not have allows that.
+func operatorEnd(src []byte, i int) int {
 	end := i + 1
 	for end < len(src) && classes[src[end]]&classOp != 0 {
 		if prev := src[end-1]; prev == '-' && src[end] == '-' || prev == '/' && src[end] == '*' {
@@ -235,94 +233,150 @@ func operator(src []byte, i int) int {
 		}
 		end++
 	}
-	for end > i+1 && (src[end-1] == '+' || src[end-1] == '-') &&
-		bytes.IndexAny(src[i:end], "~!@#^&|`?%") < 0 {
+	if !isSign(src[end-1]) || bytes.ContainsAny(src[i:end], "~!@#^&|`?%") {
+		return end
+	}
+	for end > i+1 && isSign(src[end-1]) {
 		end--
 	}
-	return max(end, i+1)
+	return end
 }
+
+func isSign(c byte) bool { return c == '+' || c == '-' }
 
 // number reads a number. One that runs into a word is an error in PostgreSQL 15
 // and later, and two tokens before.
-func number(src []byte, i int) (int, Kind, error) {
-	kind := Int
+func (l *lexer) number(i int) (int, Kind) {
+	src := l.src
 	if src[i] == '0' && i+1 < len(src) {
-		if base := lowerByte(src[i+1]); base == 'x' || base == 'o' || base == 'b' {
-			end := i + 2
-			for end < len(src) && (isHex(src[end]) || src[end] == '_') {
-				end++
-			}
-			if end == i+2 {
-				return end, kind, errJunk
-			}
-			return notWord(src, end, kind)
+		switch lowerByte(src[i+1]) {
+		case 'x':
+			return l.based(i+2, "0123456789abcdefABCDEF")
+		case 'o':
+			return l.based(i+2, "01234567")
+		case 'b':
+			return l.based(i+2, "01")
 		}
 	}
-	end := digits(src, i)
-	if end < len(src) && src[end] == '.' && (end+1 >= len(src) || src[end+1] != '.') {
+	kind := Int
+	end := i
+	if src[i] != '.' {
+		end = digitsEnd(src, i)
+	}
+	if end < len(src) && src[end] == '.' && (end+1 == len(src) || src[end+1] != '.' || end == i) {
 		kind = Float
-		end = digits(src, end+1)
+		end++
+		if end < len(src) && classes[src[end]]&classDigit != 0 {
+			end = digitsEnd(src, end)
+		}
 	}
 	if end < len(src) && lowerByte(src[end]) == 'e' {
 		exp := end + 1
 		if exp < len(src) && (src[exp] == '+' || src[exp] == '-') {
 			exp++
 		}
-		if exp < len(src) && classes[src[exp]]&classDigit != 0 {
-			kind = Float
-			end = digits(src, exp)
+		if exp == len(src) || classes[src[exp]]&classDigit == 0 {
+			return l.fail(errJunk)
 		}
+		return l.notWord(digitsEnd(src, exp), Float)
 	}
-	return notWord(src, end, kind)
+	return l.notWord(end, kind)
 }
 
-func isHex(c byte) bool {
-	c = lowerByte(c)
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f'
-}
-
-// digits returns the end of the digits at i, which single underscores may part.
-func digits(src []byte, i int) int {
-	for i < len(src) {
-		if classes[src[i]]&classDigit == 0 {
-			if src[i] != '_' || i+1 >= len(src) || classes[src[i+1]]&classDigit == 0 ||
-				i == 0 || classes[src[i-1]]&classDigit == 0 {
-				break
-			}
+// based reads the digits of a number in another base, from i on.
+func (l *lexer) based(i int, digits string) (int, Kind) {
+	begin := i
+	for i < len(l.src) {
+		if l.src[i] == '_' && i+1 < len(l.src) && strings.IndexByte(digits, l.src[i+1]) >= 0 {
+			i++
+		} else if strings.IndexByte(digits, l.src[i]) < 0 {
+			break
 		}
 		i++
+	}
+	if i == begin {
+		return l.fail(errJunk)
+	}
+	return l.notWord(i, Int)
+}
+
+// digitsEnd returns the end of the digits at i, which single underscores may
+// part.
+func digitsEnd(src []byte, i int) int {
+	for i++; i < len(src); i++ {
+		if classes[src[i]]&classDigit == 0 &&
+			(src[i] != '_' || i+1 == len(src) || classes[src[i+1]]&classDigit == 0) {
+			break
+		}
 	}
 	return i
 }
 
-func notWord(src []byte, end int, kind Kind) (int, Kind, error) {
-	if end < len(src) && classes[src[end]]&classIdentStart != 0 {
-		return end, kind, errJunk
+func (l *lexer) notWord(end int, kind Kind) (int, Kind) {
+	if end < len(l.src) && classes[l.src[end]]&classIdentStart != 0 {
+		return l.fail(errJunk)
 	}
-	return end, kind, nil
+	return end, kind
+}
+
+func (l *lexer) dot(i int) (int, Kind) {
+	if i+1 < len(l.src) {
+		if l.src[i+1] == '.' {
+			return i + 2, DotDot
+		}
+		if classes[l.src[i+1]]&classDigit != 0 {
+			return l.number(i)
+		}
+	}
+	return i + 1, Dot
+}
+
+func colon(src []byte, i int) (int, Kind) {
+	if i+1 < len(src) {
+		switch src[i+1] {
+		case ':':
+			return i + 2, Cast
+		case '=':
+			return i + 2, ColonEquals
+		}
+	}
+	return i + 1, Colon
 }
 
 // dollar reads a parameter or a dollar-quoted string.
-func dollar(src []byte, i int) (int, Kind, error) {
+func (l *lexer) dollar(i int) (int, Kind) {
+	src := l.src
 	end := i + 1
 	if end < len(src) && classes[src[end]]&classDigit != 0 {
 		for end < len(src) && classes[src[end]]&classDigit != 0 {
 			end++
 		}
-		return notWord(src, end, Param)
+		return l.notWord(end, Param)
 	}
 	if end < len(src) && classes[src[end]]&classIdentStart != 0 {
 		for end < len(src) && src[end] != '$' && classes[src[end]]&classIdent != 0 {
 			end++
 		}
 	}
-	if end >= len(src) || src[end] != '$' {
-		return i + 1, Other, nil
+	if end == len(src) || src[end] != '$' {
+		return i + 1, Other
 	}
 	tag := src[i : end+1]
 	n := bytes.Index(src[end+1:], tag)
 	if n < 0 {
-		return len(src), DollarString, errUnterminated
+		return l.fail(errUnterminated)
 	}
-	return end + 1 + n + len(tag), DollarString, nil
+	return end + 1 + n + len(tag), DollarString
+}
+
+// paramNumber returns the number of a parameter token. One that no PostgreSQL
+// accepts is an error.
+func paramNumber(token []byte) (int, error) {
+	n := 0
+	for _, c := range token[1:] {
+		if n = n*10 + int(c-'0'); n > math.MaxInt32 {
+			return 0, errJunk
+		}
+	}
+	return n, nil
 }

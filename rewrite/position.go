@@ -1,34 +1,30 @@
 package rewrite
 
-// A PositionMap leads from positions in an edited text back to the client's.
-// The zero map changes nothing. It may be read by many at a time.
-type PositionMap struct{ edits []moved }
+import "slices"
 
-// moved is one edit: where it begins and what it covers in the client's text,
-// in bytes and in characters, and how long the inserted text is.
-type moved struct {
-	start, size         int32
-	charStart, charSize int32
-	now                 int32
+// A PositionMap leads from positions in an edited text back to the client's.
+// The zero map, and nil, change nothing. It may be read by many at a time.
+type PositionMap struct {
+	bytes []span // the edits, in bytes of the client's text
+	chars []span // the same in characters; nil where they are the same
 }
 
-// Positions fills m for the text that the last Append… made. m keeps nothing of
-// p or its text.
+// Positions fills m, of which nothing is left, for the text that the last
+// Append… made. m keeps nothing of p or its text.
 func (p *Prepared) Positions(m *PositionMap) {
-	m.edits = make([]moved, 0, len(p.spans))
+	m.bytes = append(slices.Grow(m.bytes[:0], len(p.spans)), p.spans...)
+	m.chars = m.chars[:0]
+	if !p.NonASCII {
+		return
+	}
+	m.chars = slices.Grow(m.chars, len(p.spans))
 	extra, at := int32(0), int32(0) // bytes before at that begin no character
 	for _, s := range p.spans {
-		if p.NonASCII {
-			extra += continuations(p.text[at:s.start])
-		}
-		e := moved{start: s.start, size: s.end - s.start, now: s.now, charStart: s.start - extra}
-		e.charSize = e.size
-		if p.NonASCII {
-			inside := continuations(p.text[s.start:s.end])
-			e.charSize -= inside
-			extra += inside
-		}
-		m.edits = append(m.edits, e)
+		extra += continuations(p.text[at:s.start])
+		c := span{start: s.start - extra, now: s.now}
+		extra += continuations(p.text[s.start:s.end])
+		c.end = s.end - extra
+		m.chars = append(m.chars, c)
 		at = s.end
 	}
 }
@@ -48,23 +44,22 @@ func continuations(b []byte) int32 {
 // both from 1 as in field P of an error; bytes tells what they count, else
 // characters of UTF-8. Within inserted text it is the start of the call.
 func (m *PositionMap) Client(pos int, bytes bool) int {
-	if pos <= 0 {
+	if m == nil || pos <= 0 {
 		return pos
 	}
-	by := 0 // what the edits before pos have added
-	for i := range m.edits {
-		e := &m.edits[i]
-		start, size := int(e.charStart), int(e.charSize)
-		if bytes {
-			start, size = int(e.start), int(e.size)
-		}
-		switch at := pos - 1 - by; {
-		case at < start:
-			return at + 1
-		case at < start+int(e.now):
-			return start + 1
-		}
-		by += int(e.now) - size
+	edits := m.bytes
+	if !bytes && len(m.chars) > 0 {
+		edits = m.chars
 	}
-	return pos - by
+	grown := 0 // by the edits before pos
+	for _, e := range edits {
+		switch at := pos - 1 - grown; {
+		case at < int(e.start):
+			return at + 1
+		case at < int(e.start+e.now):
+			return int(e.start) + 1
+		}
+		grown += int(e.now - (e.end - e.start))
+	}
+	return pos - grown
 }

@@ -1,9 +1,6 @@
 package rewrite
 
-import (
-	"cmp"
-	"sync"
-)
+import "cmp"
 
 // Mode says how values get into a text.
 type Mode uint8
@@ -35,19 +32,13 @@ type Edit struct {
 
 // A Plan says what is changed in all texts of one shape. It is immutable.
 type Plan struct {
-	Edits     []Edit // in the order of the text, not overlapping
-	Calls     []Call // every call that was found, in the order of the text
-	Relations []string
+	Edits     []Edit   // in the order of the text, not overlapping
+	Calls     []Call   // every call that was found, in the order of the text
+	Relations []string // names of the relations that the plan relies on
 }
 
 // defaultPlanCache is the number of plans that are kept by default.
 const defaultPlanCache = 4096
-
-// maxPlanBytes bounds the size of the kept shapes, and maxShape that of one.
-const (
-	maxPlanBytes = 32 << 20
-	maxShape     = 64 << 10
-)
 
 // Config describes a Rewriter.
 type Config struct {
@@ -56,28 +47,11 @@ type Config struct {
 
 // A Rewriter plans texts and keeps the plans by shape, for all sessions of a
 // process. It is safe for concurrent use.
-//
-// The cache has two halves: a plan that is used moves to the young one, and
-// when that is full the old one is thrown away. So it is bounded in entries and
-// bytes, and costs no bookkeeping on a hit.
-type Rewriter struct {
-	half int
-
-	mu         sync.RWMutex
-	young, old map[planKey]*Plan
-	bytes      int // of the keys in young
-}
-
-type planKey struct {
-	facts *facts
-	mode  Mode
-	shape string
-}
+type Rewriter struct{ cache *planCache }
 
 // New returns a Rewriter.
 func New(c Config) *Rewriter {
-	half := max(cmp.Or(c.PlanCache, defaultPlanCache)/2, 1)
-	return &Rewriter{half: half, young: map[planKey]*Plan{}}
+	return &Rewriter{newPlanCache(cmp.Or(c.PlanCache, defaultPlanCache))}
 }
 
 // Scratch is the work space of one Plan call and what is done with its result.
@@ -102,10 +76,10 @@ func (r *Rewriter) Plan(sc *Scratch, text []byte, c *Catalog, m Mode) *Prepared 
 		return p
 	}
 	p.Backslash, p.NonASCII, p.MaxParam = sc.shape.Backslash, sc.shape.NonASCII, sc.shape.MaxParam
-	plan := r.lookup(c.facts, m, sc.shape.Key)
+	plan := r.cache.get(c.facts.id, m, sc.shape.Key)
 	if plan == nil {
 		plan = sc.build(text, c, m)
-		r.keep(planKey{c.facts, m, string(sc.shape.Key)}, plan)
+		r.cache.put(c.facts.id, m, sc.shape.Key, plan)
 	}
 	p.plan = plan
 	p.Relations = plan.Relations
@@ -114,8 +88,12 @@ func (r *Rewriter) Plan(sc *Scratch, text []byte, c *Catalog, m Mode) *Prepared 
 	return p
 }
 
+// Plans returns the number of plans kept.
+func (r *Rewriter) Plans() int { return r.cache.len() }
+
 var emptyPlan Plan
 
+// build plans the reduced text. The shape's tokens stay those of the whole one.
 func (sc *Scratch) build(text []byte, c *Catalog, m Mode) *Plan {
 	if len(sc.shape.Folds) == 0 {
 		return build(text, &sc.shape, c, m)
@@ -125,43 +103,4 @@ func (sc *Scratch) build(text []byte, c *Catalog, m Mode) *Plan {
 		return &emptyPlan
 	}
 	return build(sc.text, &sc.reduced, c, m)
-}
-
-func (r *Rewriter) lookup(f *facts, m Mode, shape []byte) *Plan {
-	r.mu.RLock()
-	plan := r.young[planKey{f, m, string(shape)}]
-	old := plan == nil && r.old[planKey{f, m, string(shape)}] != nil
-	r.mu.RUnlock()
-	if !old {
-		return plan
-	}
-	r.mu.RLock()
-	plan = r.old[planKey{f, m, string(shape)}]
-	r.mu.RUnlock()
-	if plan != nil {
-		r.keep(planKey{f, m, string(shape)}, plan)
-	}
-	return plan
-}
-
-func (r *Rewriter) keep(k planKey, p *Plan) {
-	if len(k.shape) > maxShape {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.young) >= r.half || r.bytes+len(k.shape) > maxPlanBytes/2 {
-		r.old, r.young, r.bytes = r.young, map[planKey]*Plan{}, 0
-	}
-	if _, ok := r.young[k]; !ok {
-		r.bytes += len(k.shape)
-	}
-	r.young[k] = p
-}
-
-// Len returns the number of plans kept.
-func (r *Rewriter) Len() int {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return len(r.young) + len(r.old)
 }

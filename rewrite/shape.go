@@ -1,8 +1,9 @@
 package rewrite
 
 import (
+	"bytes"
 	"encoding/binary"
-	"strconv"
+	"math"
 )
 
 // A Fold is a run of three or more rows of the same shape behind VALUES.
@@ -12,12 +13,21 @@ type Fold struct {
 	Rows  int
 }
 
+// second returns the index of the token that opens the second row.
+func (f Fold) second() int { return f.First + f.Len + 1 }
+
+// cut returns the number of tokens that the reduced text is shorter by.
+func (f Fold) cut() int { return (f.Rows - 2) * (f.Len + 1) }
+
 // A Shape is a text cut into tokens, and what is left of it when constants are
 // masked. Texts with the same Key share a plan. The zero Shape is ready; it is
 // for one user at a time, who keeps it for its memory.
+//
+// The reduced text is the text without the rows of each Fold from the third on:
+// the second one stands for them. Key is that of the reduced text too.
 type Shape struct {
 	Tokens    []Token
-	Folds     []Fold
+	Folds     []Fold // in the order of the text
 	Key       []byte
 	MaxParam  int  // highest $n
 	Backslash bool // a string but E'…' holds a backslash
@@ -25,30 +35,35 @@ type Shape struct {
 }
 
 // Scan cuts text into tokens and makes the key. It fails where PostgreSQL's
-// scanner would, in one version at least.
+// scanner would fail for a number, a name, or something unterminated, in one
+// version at least. It keeps nothing of text, and is linear in it.
 func (s *Shape) Scan(text []byte) error {
 	s.Tokens, s.Folds, s.Key = s.Tokens[:0], s.Folds[:0], s.Key[:0]
 	s.MaxParam, s.Backslash, s.NonASCII = 0, false, false
+	if len(text) > math.MaxInt32 {
+		return errTooLong
+	}
 	l := lexer{src: text}
+	tokens := s.Tokens
 	for {
-		t, ok, err := l.next()
-		if err != nil {
-			return err
-		}
-		if !ok {
+		t := l.next()
+		if t.Kind == 0 {
 			break
 		}
+		tokens = append(tokens, t)
 		if t.Kind == Param {
-			n, err := strconv.Atoi(string(text[t.Start+1 : t.End]))
+			n, err := paramNumber(t.text(text))
 			if err != nil {
 				return err
 			}
 			s.MaxParam = max(s.MaxParam, n)
 		}
-		s.Tokens = append(s.Tokens, t)
 	}
-	s.Backslash = l.backslash
-	s.NonASCII = !isASCII(text)
+	s.Tokens = tokens
+	if l.err != nil {
+		return l.err
+	}
+	s.Backslash, s.NonASCII = l.backslash, !isASCII(text)
 	s.makeKey(text)
 	return nil
 }
@@ -68,27 +83,72 @@ func isASCII(text []byte) bool {
 }
 
 // makeKey writes the key: each token by its kind; words, operators and quoted
-// names by their bytes too; constants only where id_to_timestamp may be folded
-// with them. Of a run of equal rows it holds two.
+// names by their bytes too; constants only where the plan may depend on them.
+// Of a run of equal rows it holds two.
 func (s *Shape) makeKey(text []byte) {
-	raw := 0 // nesting of parentheses behind id_to_timestamp; 0: outside
-	for i := 0; i < len(s.Tokens); i++ {
-		t := s.Tokens[i]
-		s.addToken(text, t, raw > 0)
-		switch {
-		case raw > 0 && t.Kind == LParen:
-			raw++
-		case raw > 0 && t.Kind == RParen:
-			raw--
-		case raw == 0 && t.Kind == LParen && i > 0 && namesFold(text, s.Tokens[i-1]):
-			raw = 1
-		case raw == 0 && t.Kind == Ident && t.End-t.Start == 6 && t.isWord(text, "values"):
-			i = s.addRows(text, i+1) - 1
+	i := 0
+	for i < len(s.Tokens) {
+		i = s.add(text, i, len(s.Tokens), true)
+		if i == len(s.Tokens) {
+			return
 		}
+		next, closed := s.addRows(text, i)
+		if !closed {
+			s.add(text, next, len(s.Tokens), false)
+			return
+		}
+		i = next
 	}
 }
 
-// namesFold tells whether a token names id_to_timestamp.
+// add adds the tokens [i, end) to the key and returns end, or with stop the
+// place behind the first VALUES that rows follow. Constants inside the
+// parentheses of id_to_timestamp, which may be folded with them, and behind
+// U&"…" UESCAPE, which decides what name is meant, are added with their value.
+func (s *Shape) add(text []byte, i, end int, stop bool) int {
+	key, tokens := s.Key, s.Tokens[:end]
+	depth := 0 // of parentheses behind id_to_timestamp
+	for ; i < len(tokens); i++ {
+		t := tokens[i]
+		key = append(key, byte(t.Kind))
+		switch {
+		case t.Kind == Ident:
+			key = append(key, text[t.Start:t.End]...)
+			if stop && depth == 0 && s.beginsRows(text, i) {
+				s.Key = key
+				return i + 1
+			}
+		case t.Kind == LParen:
+			if depth > 0 || i > 0 && namesFold(text, tokens[i-1]) {
+				depth++
+			}
+		case t.Kind == RParen:
+			depth = max(depth-1, 0)
+		case t.Kind == QuotedIdent || t.Kind == UIdent || t.Kind.constant() && (depth > 0 || s.escapes(text, i)):
+			key = binary.LittleEndian.AppendUint32(key, uint32(t.End-t.Start))
+			key = append(key, text[t.Start:t.End]...)
+		case t.Kind.named():
+			key = append(key, text[t.Start:t.End]...)
+		}
+	}
+	s.Key = key
+	return end
+}
+
+// beginsRows tells whether token i is a VALUES with a row behind it. Behind a
+// dot it is a name.
+func (s *Shape) beginsRows(text []byte, i int) bool {
+	t := s.Tokens[i]
+	return t.End-t.Start == 6 && text[t.Start]|0x20 == 'v' && t.isWord(text, "values") &&
+		i+1 < len(s.Tokens) && s.Tokens[i+1].Kind == LParen && (i == 0 || s.Tokens[i-1].Kind != Dot)
+}
+
+// escapes tells whether token i is the string behind U&"…" UESCAPE.
+func (s *Shape) escapes(text []byte, i int) bool {
+	return i >= 2 && s.Tokens[i-2].Kind == UIdent && s.Tokens[i-1].isWord(text, "uescape")
+}
+
+// namesFold tells whether a token may name id_to_timestamp.
 func namesFold(text []byte, t Token) bool {
 	const name = "id_to_timestamp"
 	switch t.Kind {
@@ -100,27 +160,16 @@ func namesFold(text []byte, t Token) bool {
 	return t.Kind == UIdent
 }
 
-func (s *Shape) addToken(text []byte, t Token, raw bool) {
-	s.Key = append(s.Key, byte(t.Kind))
-	switch {
-	case t.Kind == Ident || t.Kind == Op || t.Kind == Other:
-		s.Key = append(s.Key, text[t.Start:t.End]...)
-	case t.Kind == QuotedIdent || t.Kind == UIdent || raw && t.Kind.constant():
-		s.Key = binary.LittleEndian.AppendUint32(s.Key, uint32(t.End-t.Start))
-		s.Key = append(s.Key, text[t.Start:t.End]...)
-	}
-}
-
-// addRows adds the rows that begin at token i and returns the index behind
-// them.
-func (s *Shape) addRows(text []byte, i int) int {
-	for i < len(s.Tokens) && s.Tokens[i].Kind == LParen {
+// addRows adds the rows that begin at token i, and finds the runs of equal ones
+// among them. It returns the index behind the rows; closed is false when the
+// parentheses of a row are not, and then that row was not added.
+func (s *Shape) addRows(text []byte, i int) (next int, closed bool) {
+	for {
 		n, foldable := s.rowLen(text, i)
 		if n == 0 {
-			return i
+			return i, false
 		}
-		rows := 1
-		next := i + n
+		rows, next := 1, i+n
 		for foldable && next+n < len(s.Tokens) && s.Tokens[next].Kind == Comma && s.sameRow(text, i, next+1, n) {
 			rows++
 			next += n + 1
@@ -128,41 +177,20 @@ func (s *Shape) addRows(text []byte, i int) int {
 		if rows > 2 {
 			s.Folds = append(s.Folds, Fold{First: i, Len: n, Rows: rows})
 		}
-		s.addRow(text, i, n)
+		s.add(text, i, i+n, false)
 		if rows > 1 {
-			s.addToken(text, s.Tokens[i+n], false)
-			s.addRow(text, i+n+1, n)
+			s.add(text, i+n, i+2*n+1, false)
 		}
-		i = next
-		if i+1 >= len(s.Tokens) || s.Tokens[i].Kind != Comma || s.Tokens[i+1].Kind != LParen {
-			return i
+		if next+1 >= len(s.Tokens) || s.Tokens[next].Kind != Comma || s.Tokens[next+1].Kind != LParen {
+			return next, true
 		}
-		s.addToken(text, s.Tokens[i], false)
-		i++
-	}
-	return i
-}
-
-// addRow adds the n tokens of a row. Where it names id_to_timestamp its
-// constants stay.
-func (s *Shape) addRow(text []byte, i, n int) {
-	raw := 0
-	for j := i; j < i+n; j++ {
-		t := s.Tokens[j]
-		s.addToken(text, t, raw > 0)
-		switch {
-		case raw > 0 && t.Kind == LParen:
-			raw++
-		case raw > 0 && t.Kind == RParen:
-			raw--
-		case raw == 0 && t.Kind == LParen && j > i && namesFold(text, s.Tokens[j-1]):
-			raw = 1
-		}
+		s.add(text, next, next+1, false)
+		i = next + 1
 	}
 }
 
 // rowLen returns the number of tokens of the row that token i opens, 0 when it
-// is not closed, and whether its constants may be left out.
+// is not closed, and whether its constants do not matter.
 func (s *Shape) rowLen(text []byte, i int) (n int, foldable bool) {
 	depth := 0
 	foldable = true
@@ -170,13 +198,13 @@ func (s *Shape) rowLen(text []byte, i int) (n int, foldable bool) {
 		switch t := s.Tokens[j]; t.Kind {
 		case LParen:
 			depth++
-			if j > i && namesFold(text, s.Tokens[j-1]) {
-				foldable = false
-			}
+			foldable = foldable && !namesFold(text, s.Tokens[j-1])
 		case RParen:
 			if depth--; depth == 0 {
 				return j - i + 1, foldable
 			}
+		case UIdent:
+			foldable = false
 		}
 	}
 	return 0, false
@@ -185,29 +213,35 @@ func (s *Shape) rowLen(text []byte, i int) (n int, foldable bool) {
 // sameRow tells whether the n tokens from b on have the shape of those from a.
 func (s *Shape) sameRow(text []byte, a, b, n int) bool {
 	x, y := s.Tokens[a:a+n], s.Tokens[b:b+n]
-	for k := range x {
-		if x[k].Kind != y[k].Kind {
+	for k, t := range x {
+		u := y[k]
+		if t.Kind != u.Kind {
 			return false
 		}
-		switch x[k].Kind {
-		case Ident, QuotedIdent, UIdent, Op, Other:
-			if string(x[k].text(text)) != string(y[k].text(text)) {
-				return false
-			}
+		if t.Kind.named() && !bytes.Equal(text[t.Start:t.End], text[u.Start:u.End]) {
+			return false
 		}
 	}
 	return true
 }
 
-// reduce appends to dst the text without the rows that repeat: of each fold the
-// first two stay.
+// reduce appends the reduced text to dst.
 func (s *Shape) reduce(dst, text []byte) []byte {
-	at := 0
+	at := int32(0)
 	for _, f := range s.Folds {
-		second := s.Tokens[f.First+2*f.Len].End
-		last := s.Tokens[f.First+f.Rows*(f.Len+1)-2].End
-		dst = append(dst, text[at:second]...)
-		at = int(last)
+		dst = append(dst, text[at:s.Tokens[f.second()+f.Len-1].End]...)
+		at = s.Tokens[f.First+f.Rows*(f.Len+1)-2].End
 	}
 	return append(dst, text[at:]...)
+}
+
+// original returns the index of the token that token i of the reduced text is.
+func (s *Shape) original(i int) int {
+	for _, f := range s.Folds {
+		if i < f.second()+f.Len {
+			break
+		}
+		i += f.cut()
+	}
+	return i
 }

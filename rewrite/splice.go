@@ -22,12 +22,9 @@ type Prepared struct {
 	spans []span // what Append… changed, in order
 }
 
-// span is one change: bytes of the client's text and the length of what stands
-// there instead, which is ASCII.
-type span struct {
-	start, end int32
-	now        int32
-}
+// span is one change: bytes [start, end) of the client's text and the length of
+// what stands there instead, which is ASCII.
+type span struct{ start, end, now int32 }
 
 // Calls returns every call that was found, and the byte of the text that it
 // begins at; of rows that repeat, those of the first two.
@@ -45,66 +42,47 @@ type Found struct {
 	Offset int
 }
 
-// original returns the index of the token that token i of the reduced text is.
-func (s *Shape) original(i int) int {
-	for _, f := range s.Folds {
-		if i < f.First+2*f.Len+1 {
-			break
-		}
-		i += (f.Rows - 2) * (f.Len + 1)
-	}
-	return i
-}
-
-// each calls do for every edit, in the order of the text, with its first and
-// last token; edits in the second row of a fold also for the rows behind it.
+// each calls do for every edit, in the order of the text, with the tokens of
+// the text that it replaces; edits in the second row of a fold also for the
+// rows behind it.
 func (p *Prepared) each(do func(e *Edit, from, to int)) {
 	edits := p.plan.Edits
-	shift, fold := 0, 0
-	for i := 0; i < len(edits); {
-		e := &edits[i]
-		if fold == len(p.shape.Folds) {
-			do(e, e.From+shift, e.To+shift)
-			i++
-			continue
+	shift := 0 // tokens cut so far
+	for _, f := range p.shape.Folds {
+		second := f.second() - shift // in the reduced text
+		n := 0
+		for ; n < len(edits) && edits[n].From < second; n++ {
+			do(&edits[n], edits[n].From+shift, edits[n].To+shift)
 		}
-		f := p.shape.Folds[fold]
-		second := f.First - shift + f.Len + 1 // of the reduced text
-		switch {
-		case e.From < second:
-			do(e, e.From+shift, e.To+shift)
-			i++
-		case e.From >= second+f.Len:
-			shift += (f.Rows - 2) * (f.Len + 1)
-			fold++
-		default:
-			n := i
-			for n < len(edits) && edits[n].From < second+f.Len {
-				n++
-			}
-			for row := range f.Rows - 1 {
-				by := shift + row*(f.Len+1)
-				for k := i; k < n; k++ {
-					do(&edits[k], edits[k].From+by, edits[k].To+by)
-				}
-			}
-			i = n
+		edits = edits[n:]
+		for n = 0; n < len(edits) && edits[n].From < second+f.Len; n++ {
 		}
+		for row := range f.Rows - 1 {
+			by := shift + row*(f.Len+1)
+			for k := range edits[:n] {
+				do(&edits[k], edits[k].From+by, edits[k].To+by)
+			}
+		}
+		edits = edits[n:]
+		shift += f.cut()
+	}
+	for k := range edits {
+		do(&edits[k], edits[k].From+shift, edits[k].To+shift)
 	}
 }
 
 // count works out how many ids one execution needs, without walking the rows.
 func (p *Prepared) count() {
+	folds, shift := p.shape.Folds, 0
 	for i := range p.plan.Edits {
 		e := &p.plan.Edits[i]
+		for len(folds) > 0 && e.From >= folds[0].second()-shift+folds[0].Len {
+			shift += folds[0].cut()
+			folds = folds[1:]
+		}
 		n := 1
-		shift := 0
-		for _, f := range p.shape.Folds {
-			second := f.First - shift + f.Len + 1
-			if e.From >= second && e.From < second+f.Len {
-				n = f.Rows - 1
-			}
-			shift += (f.Rows - 2) * (f.Len + 1)
+		if len(folds) > 0 && e.From >= folds[0].second()-shift {
+			n = folds[0].Rows - 1
 		}
 		switch e.Kind {
 		case Snowflake:
@@ -116,7 +94,7 @@ func (p *Prepared) count() {
 }
 
 // AppendLiterals appends the text with typed literals, which take the ids in
-// the order of the text.
+// the order of the text. It wants as many as Snowflakes and UUIDs say.
 func (p *Prepared) AppendLiterals(dst []byte, snow []int64, uuids []gen.UUID) []byte {
 	s, u := 0, 0
 	return p.splice(dst, func(dst []byte, e *Edit) []byte {
@@ -136,7 +114,8 @@ func (p *Prepared) AppendLiterals(dst []byte, snow []int64, uuids []gen.UUID) []
 }
 
 // AppendParams appends the text with hidden parameters from $first on: one for
-// the snowflakes and one for the UUIDs, each an array where there are several.
+// the snowflakes and one behind it for the UUIDs, each an array where there are
+// several ids.
 func (p *Prepared) AppendParams(dst []byte, first int) []byte {
 	second := first
 	if p.Snowflakes > 0 {
@@ -156,19 +135,20 @@ func (p *Prepared) AppendParams(dst []byte, first int) []byte {
 	})
 }
 
-func appendParam(dst []byte, param, i, n int, element string) []byte {
+// appendParam appends $param, or ($param::type[])[i] when it holds n ids.
+func appendParam(dst []byte, param, i, n int, array string) []byte {
 	if n == 1 {
 		return strconv.AppendInt(append(dst, '$'), int64(param), 10)
 	}
 	dst = strconv.AppendInt(append(dst, "($"...), int64(param), 10)
-	dst = strconv.AppendInt(append(dst, element...), int64(i), 10)
+	dst = strconv.AppendInt(append(dst, array...), int64(i), 10)
 	return append(dst, ']')
 }
 
 // splice appends the text with what put writes in place of each edit. A space
-// goes in where a byte beside it could join it to another token.
+// goes before an insertion, and where a byte beside the new text could join it.
 func (p *Prepared) splice(dst []byte, put func([]byte, *Edit) []byte) []byte {
-	at := int32(0)
+	begin, at := len(dst), int32(0)
 	p.spans = p.spans[:0]
 	p.each(func(e *Edit, from, to int) {
 		var start, end int32
@@ -180,7 +160,7 @@ func (p *Prepared) splice(dst []byte, put func([]byte, *Edit) []byte) []byte {
 		}
 		dst = append(dst, p.text[at:start]...)
 		n := len(dst)
-		if from == to || start > 0 && joins(p.text[start-1]) {
+		if from == to || n > begin && joins(dst[n-1]) {
 			dst = append(dst, ' ')
 		}
 		dst = put(dst, e)
@@ -193,8 +173,8 @@ func (p *Prepared) splice(dst []byte, put func([]byte, *Edit) []byte) []byte {
 	return append(dst, p.text[at:]...)
 }
 
-// joins tells whether a byte may be part of a token that inserted text beside
-// it would run into.
+// joins tells whether a byte may be part of a token that new text beside it
+// would run into.
 func joins(c byte) bool {
 	return classes[c]&classIdent != 0 || c == '\'' || c == '"' || c == '.' || c == '&'
 }

@@ -7,8 +7,9 @@ type Kind uint8
 const (
 	Ident        Kind = iota + 1 // unquoted word: identifier or keyword
 	QuotedIdent                  // "…"
-	UIdent                       // U&"…"
+	UIdent                       // U&"…", without a UESCAPE behind it
 	Op                           // operator of any length, single characters too
+	Other                        // a byte that no token begins with
 	Cast                         // ::
 	LParen                       // (
 	RParen                       // )
@@ -25,18 +26,21 @@ const (
 	Float                        // number with a point or an exponent
 	String                       // '…'
 	EString                      // E'…'
-	UString                      // U&'…'
+	UString                      // U&'…', without a UESCAPE behind it
 	BString                      // B'…'
 	XString                      // X'…'
 	NString                      // N'…'
 	DollarString                 // $tag$…$tag$
-	Other                        // a byte that no token begins with
 )
 
 // constant tells the kinds whose value the shape of a text leaves out.
-func (k Kind) constant() bool { return k >= Int && k <= DollarString }
+func (k Kind) constant() bool { return k >= Int }
 
-// A Token is a piece of a text, from byte Start up to End.
+// named tells the kinds whose bytes are part of the shape of a text.
+func (k Kind) named() bool { return k <= Other }
+
+// A Token is a piece of a text, from byte Start up to End. The zero Kind stands
+// for the end of the text.
 type Token struct {
 	Start, End int32
 	Kind       Kind
@@ -47,7 +51,7 @@ func (t Token) text(src []byte) []byte { return src[t.Start:t.End] }
 
 // isWord tells whether a token is the unquoted word w, given in lower case.
 func (t Token) isWord(src []byte, w string) bool {
-	return t.Kind == Ident && foldEqual(t.text(src), w)
+	return t.Kind == Ident && int(t.End-t.Start) == len(w) && foldEqual(src[t.Start:t.End], w)
 }
 
 // foldEqual compares b with lower, which is in lower case, without regard to
@@ -77,8 +81,8 @@ const (
 	classIdent                  // goes on with one
 	classDigit
 	classSpace
-	classOp // part of an operator
 	classNewline
+	classOp // part of an operator
 )
 
 var classes = func() (t [256]uint8) {
@@ -103,6 +107,41 @@ var classes = func() (t [256]uint8) {
 	return t
 }()
 
+// What a token may be, by its first byte.
+const (
+	beginOther uint8 = iota
+	beginSpace
+	beginWord
+	beginDigit
+	beginOp
+	beginSingle
+	beginString
+	beginQuoted
+	beginDot
+	beginColon
+	beginDollar
+)
+
+var begins = func() (t [256]uint8) {
+	for c, class := range classes {
+		switch {
+		case class&classIdentStart != 0:
+			t[c] = beginWord
+		case class&classDigit != 0:
+			t[c] = beginDigit
+		case class&classSpace != 0:
+			t[c] = beginSpace
+		case class&classOp != 0:
+			t[c] = beginOp
+		case singles[c] != 0:
+			t[c] = beginSingle
+		}
+	}
+	t['\''], t['"'], t['.'], t[':'], t['$'] = beginString, beginQuoted, beginDot, beginColon, beginDollar
+	return t
+}()
+
+// singles are the tokens of one byte.
 var singles = [256]Kind{
 	'(': LParen, ')': RParen, '[': LBracket, ']': RBracket, ',': Comma, ';': Semicolon,
 }

@@ -21,7 +21,7 @@ var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 // lingerTimeout is how long what a client still sends is read and dropped
 // after the end, so that the last bytes it got are not lost to a reset.
-const lingerTimeout = time.Second
+const lingerTimeout = 500 * time.Millisecond
 
 // A driver moves the bytes of one session, in two goroutines: clientToServer
 // alone reads from the client and writes to the server, serverToClient alone

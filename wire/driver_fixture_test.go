@@ -76,16 +76,12 @@ type running struct {
 // the test.
 func serve(t *testing.T, url string, change func(*Config)) *running {
 	t.Helper()
-	upstream, err := pgconn.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
 	l, err := Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &running{address: l.Addr().String(), done: make(chan error, 1), ended: make(chan SessionInfo, 2000)}
-	cfg := Config{Listeners: []net.Listener{l}, Upstream: upstream, Closed: func(i SessionInfo) { r.ended <- i }}
+	cfg := Config{Listeners: []net.Listener{l}, Upstream: mustParse(t, url), Closed: func(i SessionInfo) { r.ended <- i }}
 	if change != nil {
 		change(&cfg)
 	}
@@ -103,6 +99,15 @@ func serve(t *testing.T, url string, change func(*Config)) *running {
 		<-r.done
 	})
 	return r
+}
+
+func mustParse(t *testing.T, url string) *pgconn.Config {
+	t.Helper()
+	cfg, err := pgconn.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
 }
 
 func (r *running) dial(t *testing.T) net.Conn {

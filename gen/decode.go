@@ -165,14 +165,10 @@ func ulidTime(s string) (ms int64, ok bool) {
 	return ms, true
 }
 
+// digit32 returns the value of a character of a ULID, or -1.
 func digit32(c byte) int {
 	if c >= 'a' && c <= 'z' {
 		c -= 'a' - 'A'
 	}
-	for i := range len(crockford) {
-		if crockford[i] == c {
-			return i
-		}
-	}
-	return -1
+	return strings.IndexByte(crockford, c)
 }

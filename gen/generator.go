@@ -58,10 +58,10 @@ type Config struct {
 	// math/rand/v2's Uint64. That is ChaCha8 with fast key erasure, one stream a
 	// thread, seeded from the kernel's random bytes for this process (Go's
 	// runtime/rand.go): as unpredictable as RFC 9562 section 6.9 asks, with
-	// neither a lock nor a system call, at a tenth of the cost of crypto/rand
-	// an id. A state that fork would copy into a child does not concern a Go
-	// program. What must be secret should be no id in the first place (section
-	// 8); whoever wants crypto/rand behind each id sets this.
+	// neither a lock nor a system call, at a fraction of what crypto/rand costs.
+	// That fork would copy its state does not matter, since a Go program does not
+	// fork without exec. What must stay secret should be no id in the first place
+	// (section 8); whoever wants crypto/rand behind each id sets this.
 	Rand func() uint64
 	// RunAhead bounds how far ids may be ahead of the clock, in whole
 	// milliseconds; 0 means DefaultRunAhead, less than a millisecond not at all.
@@ -148,16 +148,8 @@ func systemClock() int64 { return time.Now().UnixNano() }
 // Node returns the node number.
 func (g *Generator) Node() int { return int(g.node >> SequenceBits) }
 
-// clock reads the clock, in ns, and under Refuse checks that it has not stepped
+// forward checks a reading of the clock under Refuse: it must not have stepped
 // back by a millisecond or more.
-func (g *Generator) clock() (int64, error) {
-	now := g.now()
-	if g.policy == Refuse {
-		return g.forward(now)
-	}
-	return now, nil
-}
-
 func (g *Generator) forward(now int64) (int64, error) {
 	for {
 		seen := g.seen.Load()
@@ -174,11 +166,12 @@ func (g *Generator) forward(now int64) (int64, error) {
 }
 
 // take moves a word on by n steps and returns the first of them: start, or what
-// follows the last word if that is more. The first must not be above bound; the
-// last must not be above end, the word's own ceiling.
-func take(word *atomic.Int64, start, n, bound, end int64) (int64, error) {
+// follows the last word if that is more. The first must not be above bound, the
+// run-ahead bound; the last must not be above end, the word's own ceiling. last
+// is what the caller read: a second read would make two goroutines on two
+// processors fetch the word from each other once more an id.
+func take(word *atomic.Int64, last, start, n, bound, end int64) (int64, error) {
 	for {
-		last := word.Load()
 		first := max(start, last+1)
 		switch {
 		case n > end-first+1:
@@ -188,6 +181,7 @@ func take(word *atomic.Int64, start, n, bound, end int64) (int64, error) {
 		case word.CompareAndSwap(last, first+n-1):
 			return first, nil
 		}
+		last = word.Load()
 	}
 }
 

@@ -33,17 +33,21 @@ func (g *Generator) snowflake(w int64) int64 {
 }
 
 func (g *Generator) snowflakeWords(n int64) (int64, error) {
-	now, err := g.clock()
-	if err != nil {
-		return 0, err
+	now := g.now()
+	if g.policy == Refuse {
+		var err error
+		if now, err = g.forward(now); err != nil {
+			return 0, err
+		}
 	}
 	ms := now/nsPerMs - Epoch
 	start := ms << SequenceBits
 	if start > maxWord {
 		return 0, ErrExhausted
 	}
-	if !g.zero && start > g.snowflakes.Load() {
+	last := g.snowflakes.Load()
+	if !g.zero && start > last {
 		start |= int64(g.rand() % startBelow)
 	}
-	return take(&g.snowflakes, start, n, g.bound(ms), maxWord)
+	return take(&g.snowflakes, last, start, n, g.bound(ms), maxWord)
 }

@@ -14,14 +14,12 @@ type UUID [16]byte
 // on they count upwards and carry into the millisecond, so that the UUIDs of one
 // Generator are strictly increasing as bytes. It fails with ErrAhead or
 // ErrClockBack.
-func (g *Generator) UUIDv7() (UUID, error) {
-	var u UUID
+func (g *Generator) UUIDv7() (u UUID, err error) {
 	w, err := g.uuidWords(1)
-	if err != nil {
-		return u, err
+	if err == nil {
+		putUUIDv7(&u, w, g.rand())
 	}
-	putUUIDv7(&u, w, g.rand())
-	return u, nil
+	return u, err
 }
 
 // UUIDv7s fills dst with ascending UUIDs, taken in one step: all of them or,
@@ -41,13 +39,16 @@ func (g *Generator) UUIDv7s(dst []UUID) error {
 }
 
 func (g *Generator) uuidWords(n int64) (int64, error) {
-	now, err := g.clock()
-	if err != nil {
-		return 0, err
+	now := g.now()
+	if g.policy == Refuse {
+		var err error
+		if now, err = g.forward(now); err != nil {
+			return 0, err
+		}
 	}
 	ms := now / nsPerMs
-	start := ms<<SequenceBits | (now-ms*nsPerMs)<<SequenceBits/nsPerMs
-	return take(&g.uuids, start, n, g.bound(ms), math.MaxInt64)
+	start := ms<<SequenceBits | int64(uint64(now-ms*nsPerMs)<<SequenceBits/uint64(nsPerMs))
+	return take(&g.uuids, g.uuids.Load(), start, n, g.bound(ms), math.MaxInt64)
 }
 
 func putUUIDv7(u *UUID, w int64, random uint64) {

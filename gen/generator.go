@@ -51,7 +51,7 @@ type Config struct {
 	// Node is the number that this generator alone mints under, 0 to MaxNode.
 	Node int
 	// Now returns the time in nanoseconds since 1970; nil means the system's
-	// clock. Every minting method calls it once (twice where the clock seems to
+	// clock. Every minting method calls it once (again where the clock seems to
 	// have stepped back under Refuse), from any goroutine.
 	Now func() int64
 	// Rand returns 64 random bits and is called from any goroutine; nil means

@@ -9,31 +9,46 @@ import (
 	"github.com/pgidproxy/pgidproxy/gen"
 )
 
-// mutexed mints as gen.Generator does, but for a mutex in place of the
-// compare-and-swap: what that one must never be slower than.
+// mutexed mints as gen.Generator does and keeps the same bounds, but with a mutex
+// in place of the compare-and-swap: what that one must never be slower than.
 type mutexed struct {
+	now      func() int64
+	runAhead int64 // in ms
+
 	mu   sync.Mutex
 	last int64
 }
 
+func newMutexed() *mutexed {
+	return &mutexed{now: func() int64 { return time.Now().UnixNano() }, runAhead: (24 * time.Hour).Milliseconds()}
+}
+
 // next reads the clock before it takes the lock, which is the better way.
-func (m *mutexed) next() int64 {
-	now := time.Now().UnixNano()
+func (m *mutexed) next() (int64, error) {
+	now := m.now()
 	m.mu.Lock()
-	m.last = max((now/1e6-gen.Epoch)<<gen.SequenceBits, m.last+1)
-	w := m.last
-	m.mu.Unlock()
-	return word(w)
+	defer m.mu.Unlock()
+	return m.take(now)
 }
 
 // nextClockInside is how most libraries do it.
-func (m *mutexed) nextClockInside() int64 {
+func (m *mutexed) nextClockInside() (int64, error) {
 	m.mu.Lock()
-	now := time.Now().UnixNano()
-	m.last = max((now/1e6-gen.Epoch)<<gen.SequenceBits, m.last+1)
-	w := m.last
-	m.mu.Unlock()
-	return word(w)
+	defer m.mu.Unlock()
+	return m.take(m.now())
+}
+
+func (m *mutexed) take(now int64) (int64, error) {
+	ms := now/int64(time.Millisecond) - gen.Epoch
+	w := max(ms<<gen.SequenceBits, m.last+1)
+	if w >= 1<<(gen.TimeBits+gen.SequenceBits) {
+		return 0, gen.ErrExhausted
+	}
+	if w > (ms+m.runAhead+1)<<gen.SequenceBits {
+		return 0, gen.ErrAhead
+	}
+	m.last = w
+	return word(w), nil
 }
 
 func word(w int64) int64 {
@@ -44,11 +59,11 @@ func word(w int64) int64 {
 // shared lists what two goroutines mint from together.
 func shared(tb testing.TB) []candidate {
 	g := newGenerator(tb)
-	var m, inside mutexed
+	m, inside := newMutexed(), newMutexed()
 	return []candidate{
 		{"gen", 1, func() { _, _ = g.Snowflake() }},
-		{"mutex", 1, func() { m.next() }},
-		{"mutex_clock_inside", 1, func() { inside.nextClockInside() }},
+		{"mutex", 1, func() { _, _ = m.next() }},
+		{"mutex_clock_inside", 1, func() { _, _ = inside.nextClockInside() }},
 		{"gen_uuid", 1, func() { _, _ = g.UUIDv7() }},
 		{"google_uuid", 1, func() { _, _ = google.NewV7() }},
 	}

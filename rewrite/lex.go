@@ -12,6 +12,7 @@ import (
 var (
 	errUnterminated = errors.New("lex: unterminated comment, string or quoted identifier")
 	errJunk         = errors.New("lex: number or parameter runs into a word, or is none")
+	errLongOperator = errors.New("lex: operator of more than 63 bytes")
 	errEmptyName    = errors.New("lex: quoted identifier without a character")
 	errTooLong      = errors.New("lex: text of 2 GiB or more")
 )
@@ -68,9 +69,10 @@ func (l *lexer) next() Token {
 					i = l.commentEnd(i)
 					continue
 				}
-				end = operatorEnd(src, i)
+				end, kind = l.operator(i)
+			} else {
+				kind = Op
 			}
-			kind = Op
 		case beginQuoted:
 			end, kind = l.quotedIdent(i, QuotedIdent)
 		case beginDot:
@@ -137,7 +139,7 @@ func (l *lexer) quoted(i int, kind Kind) (int, Kind) {
 		case c != '\'':
 			for i++; i < len(src) && src[i] != '\'' && src[i] != '\\'; i++ {
 			}
-		case i+1 < len(src) && src[i+1] == '\'':
+		case i+1 < len(src) && src[i+1] == '\'' && kind != BString && kind != XString:
 			i += 2
 		default:
 			next := continuation(src, i+1)
@@ -221,25 +223,32 @@ func (l *lexer) commentEnd(i int) int {
 	return end
 }
 
-// operatorEnd returns the end of the operator at i: the longest run of its
-// bytes that holds no beginning of a comment and does not end in + or -, unless
-// one of the bytes that SQL's own operators do not have allows that.
-func operatorEnd(src []byte, i int) int {
+// maxOperator is the number of bytes that PostgreSQL allows an operator.
+const maxOperator = 63
+
+// operator reads the operator at i: the longest run of its bytes that holds no
+// beginning of a comment and does not end in + or -, unless one of the bytes
+// that SQL's own operators do not have allows that. A run too long for an
+// operator is refused, also where it would be many signs.
+func (l *lexer) operator(i int) (int, Kind) {
+	src := l.src
 	end := i + 1
 	for end < len(src) && classes[src[end]]&classOp != 0 {
 		if prev := src[end-1]; prev == '-' && src[end] == '-' || prev == '/' && src[end] == '*' {
 			end--
 			break
 		}
-		end++
+		if end++; end-i > maxOperator {
+			return l.fail(errLongOperator)
+		}
 	}
 	if !isSign(src[end-1]) || bytes.ContainsAny(src[i:end], "~!@#^&|`?%") {
-		return end
+		return end, Op
 	}
 	for end > i+1 && isSign(src[end-1]) {
 		end--
 	}
-	return end
+	return end, Op
 }
 
 func isSign(c byte) bool { return c == '+' || c == '-' }
@@ -271,14 +280,17 @@ func (l *lexer) number(i int) (int, Kind) {
 		}
 	}
 	if end < len(src) && lowerByte(src[end]) == 'e' {
-		exp := end + 1
-		if exp < len(src) && (src[exp] == '+' || src[exp] == '-') {
-			exp++
+		exp, signed := end+1, false
+		if exp < len(src) && isSign(src[exp]) {
+			exp, signed = exp+1, true
 		}
 		if exp == len(src) || classes[src[exp]]&classDigit == 0 {
 			return l.fail(errJunk)
 		}
-		return l.notWord(digitsEnd(src, exp), Float)
+		end, kind = digitsEnd(src, exp), Float
+		if !signed && end < len(src) && src[end] == '$' { // e5$ is a word
+			return l.fail(errJunk)
+		}
 	}
 	return l.notWord(end, kind)
 }
@@ -294,10 +306,10 @@ func (l *lexer) based(i int, digits string) (int, Kind) {
 		}
 		i++
 	}
-	if i == begin {
+	if i == begin || i < len(l.src) && classes[l.src[i]]&classIdent != 0 {
 		return l.fail(errJunk)
 	}
-	return l.notWord(i, Int)
+	return i, Int
 }
 
 // digitsEnd returns the end of the digits at i, which single underscores may

@@ -1,6 +1,10 @@
 package rewrite
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
 
 // Words of eight equal bytes, for looking at eight bytes of a text at a time.
 const (
@@ -20,44 +24,69 @@ func equalBytes(w uint64, c byte) uint64 {
 // written with escapes. It is a scan, not a parse: strings and comments count.
 func Mentions(text []byte) bool {
 	const size = 8
-	i := 0
-	for ; i+size < len(text); i += size {
-		w := binary.LittleEndian.Uint64(text[i:])
-		hit := equalBytes(w, '_') | equalBytes(w, '7') | equalBytes(w, '&')
-		if hit == 0 {
-			continue
+	last := len(text) - 2*size - 1
+	if last < 0 {
+		for i := range text {
+			if nameAt(text, i) {
+				return true
+			}
 		}
-		// Of the bytes that were found only those matter that have the right
-		// neighbour: _s and _t, v7, &".
-		next := binary.LittleEndian.Uint64(text[i+1:])
-		lower := next | eachByte*0x20
-		hit = equalBytes(w, '_')&(equalBytes(lower, 's')|equalBytes(lower, 't')) |
-			equalBytes(next, '7')&equalBytes(w|eachByte*0x20, 'v') |
-			equalBytes(w, '&')&equalBytes(next, '"')
-		if (hit != 0 || text[i] == '7') && mentionsIn(text, i, i+size) {
+		return escapedIdent(text)
+	}
+	for i := 0; ; i = min(i+2*size, last) {
+		t := text[i : i+2*size+1]
+		a, b := binary.LittleEndian.Uint64(t), binary.LittleEndian.Uint64(t[size:])
+		afterA, afterB := binary.LittleEndian.Uint64(t[1:]), binary.LittleEndian.Uint64(t[size+1:])
+		if equalBytes(a, '_')|equalBytes(afterA, '7')|equalBytes(b, '_')|equalBytes(afterB, '7') != 0 &&
+			(nameIn(text, i, namePairs(a, afterA)) || nameIn(text, i+size, namePairs(b, afterB))) {
+			return true
+		}
+		if i == last {
+			return escapedIdent(text)
+		}
+	}
+}
+
+// namePairs marks the bytes of w that with the one behind, in after, may be _s,
+// _t or v7.
+func namePairs(w, after uint64) uint64 {
+	const fold = eachByte * 0x20
+	return equalBytes(w, '_')&(equalBytes(after|fold, 's')|equalBytes(after|fold, 't')) |
+		equalBytes(after, '7')&equalBytes(w|fold, 'v')
+}
+
+// nameIn tells whether a name stands around one of the bytes behind i that are
+// marked.
+func nameIn(text []byte, i int, marks uint64) bool {
+	for ; marks != 0; marks &= marks - 1 {
+		if nameAt(text, i+bits.TrailingZeros64(marks)/8) {
 			return true
 		}
 	}
-	return mentionsIn(text, i, len(text))
+	return false
 }
 
-// mentionsIn tells whether the byte by which a name is found is one of
-// text[from:to].
-func mentionsIn(text []byte, from, to int) bool {
-	for i := from; i < to; i++ {
-		switch text[i] {
-		case '_':
-			if i >= 4 && hasPrefixFold(text[i-4:], "next_snowflake") || i >= 2 && hasPrefixFold(text[i-2:], "id_to_timestamp") {
-				return true
-			}
-		case '7':
-			if i >= 5 && hasPrefixFold(text[i-5:], "uuidv7") {
-				return true
-			}
-		case '&':
-			if i >= 1 && i+1 < len(text) && text[i+1] == '"' && lowerByte(text[i-1]) == 'u' {
-				return true
-			}
+// nameAt tells whether a name of ours stands around the byte i, which is the
+// first underscore or the v in it.
+func nameAt(text []byte, i int) bool {
+	switch text[i] {
+	case '_':
+		return i >= 4 && hasPrefixFold(text[i-4:], "next_snowflake") || i >= 2 && hasPrefixFold(text[i-2:], "id_to_timestamp")
+	case 'v', 'V':
+		return i >= 4 && hasPrefixFold(text[i-4:], "uuidv7")
+	}
+	return false
+}
+
+// escapedIdent tells whether U&" stands in text.
+func escapedIdent(text []byte) bool {
+	for i := 1; i < len(text)-1; i++ {
+		n := bytes.IndexByte(text[i:len(text)-1], '&')
+		if n < 0 {
+			return false
+		}
+		if i += n; text[i+1] == '"' && lowerByte(text[i-1]) == 'u' {
+			return true
 		}
 	}
 	return false

@@ -1,0 +1,154 @@
+package rewrite
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"weak"
+
+	"github.com/pgidproxy/pgidproxy/gen"
+)
+
+func TestCacheBounds(t *testing.T) {
+	t.Parallel()
+	id := new(identity)
+	c := newPlanCache(100)
+	for i := range 1000 {
+		c.put(id, Simple, fmt.Append(nil, i), &Plan{})
+		c.get(id, Simple, []byte("0"))
+	}
+	if got := c.len(); got != 100 || len(c.plans) != 100 {
+		t.Errorf("%d plans in the ring, %d in the map; want 100", got, len(c.plans))
+	}
+	if c.get(id, Simple, []byte("0")) == nil {
+		t.Error("the plan that was used all the time is gone")
+	}
+	if c.get(id, Simple, []byte("999")) == nil || c.get(id, Simple, []byte("1")) != nil {
+		t.Error("the last plan is gone, or the first unused one is there")
+	}
+	long := make([]byte, maxShape)
+	wide := newPlanCache(1 << 20)
+	for i := range 2 * maxPlanBytes / maxShape {
+		long[0], long[1] = byte(i), byte(i>>8)
+		wide.put(id, Simple, long, &Plan{})
+	}
+	if wide.bytes > maxPlanBytes || wide.len() < maxPlanBytes/maxShape/2 {
+		t.Errorf("%d plans of %d bytes", wide.len(), wide.bytes)
+	}
+	n := wide.len()
+	wide.put(id, Simple, make([]byte, maxShape+1), &Plan{})
+	if wide.len() != n {
+		t.Error("a plan with too long a key was kept")
+	}
+}
+
+func TestCacheKeys(t *testing.T) {
+	t.Parallel()
+	a, b := new(identity), new(identity)
+	c := newPlanCache(10)
+	plan := &Plan{}
+	c.put(a, Simple, []byte("x"), plan)
+	if c.get(a, Simple, []byte("x")) != plan {
+		t.Error("not found")
+	}
+	if c.get(b, Simple, []byte("x")) != nil || c.get(a, Extended, []byte("x")) != nil || c.get(a, Simple, []byte("xy")) != nil {
+		t.Error("found under another key")
+	}
+}
+
+func TestCacheIsShared(t *testing.T) {
+	t.Parallel()
+	r := New(Config{PlanCache: 20})
+	catalogs := []*Catalog{benchCatalog(), benchCatalog()}
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			var sc Scratch
+			snow := []int64{int64(g)}
+			for i := range 300 {
+				text := fmt.Sprintf("insert into acct (id, a) values (next_snowflake(), c%d)", (i+g)%30)
+				p := r.Plan(&sc, []byte(text), catalogs[i%2], Mode(i/2%2))
+				want := strings.Replace(text, "next_snowflake()", fmt.Sprintf("%d::int8", g), 1)
+				if got := string(p.AppendLiterals(nil, snow, nil)); got != want {
+					t.Errorf("got %s, want %s", got, want)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := r.Plans(); n > 20 {
+		t.Errorf("%d plans kept, want at most 20", n)
+	}
+}
+
+// TestPlansDoNotGrow sends texts that differ in comments, constants, numbers of
+// parameters and rows.
+func TestPlansDoNotGrow(t *testing.T) {
+	t.Parallel()
+	r := New(Config{})
+	c := benchCatalog()
+	var sc Scratch
+	for i := range 1000 {
+		text := fmt.Sprintf("insert into acct (id, a, b) values /* %d */ (next_snowflake(), 'v%d', $%d)%s -- %d", i, i, i+1,
+			strings.Repeat(", (next_snowflake(), 'w', $1)", i%7+1), i)
+		if p := r.Plan(&sc, []byte(text), c, Extended); p.Snowflakes != i%7+2 || p.MaxParam != i+1 {
+			t.Fatalf("%s: %d ids, $%d", text, p.Snowflakes, p.MaxParam)
+		}
+	}
+	if n := r.Plans(); n != 1 {
+		t.Errorf("%d plans kept, want 1", n)
+	}
+}
+
+func TestKnownShapeAllocatesNothing(t *testing.T) {
+	c := benchCatalog()
+	r := New(Config{})
+	snow, uuids := make([]int64, 100), make([]gen.UUID, 100)
+	for _, text := range []string{shortInsert, manyRows} {
+		for _, m := range []Mode{Simple, Extended} {
+			b := []byte(text)
+			var sc Scratch
+			var dst []byte
+			var pos PositionMap
+			n := testing.AllocsPerRun(100, func() {
+				p := r.Plan(&sc, b, c, m)
+				if !p.Replaces {
+					t.Fatal("not replaced")
+				}
+				if m == Simple {
+					dst = p.AppendLiterals(dst[:0], snow, uuids)
+				} else {
+					dst = p.AppendParams(dst[:0], 1)
+				}
+				p.Positions(&pos)
+			})
+			if n != 0 {
+				t.Errorf("%.30s, mode %d: %v allocations", text, m, n)
+			}
+		}
+	}
+}
+
+// TestPlansForgetCatalogs holds that a plan does not keep the catalog alive
+// that it was made for.
+func TestPlansForgetCatalogs(t *testing.T) {
+	t.Parallel()
+	r := New(Config{})
+	c := benchCatalog()
+	old := weak.Make(c.facts)
+	if !r.Plan(new(Scratch), []byte(shortInsert), c, Simple).Replaces {
+		t.Fatal("not replaced")
+	}
+	c = nil
+	for range 10 {
+		if runtime.GC(); old.Value() == nil {
+			break
+		}
+	}
+	if old.Value() != nil || r.Plans() != 1 {
+		t.Errorf("the catalog is kept by %d plans", r.Plans())
+	}
+}

@@ -1,0 +1,108 @@
+package sql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pgidproxy/pgidproxy/gen"
+)
+
+// InstalledConfig is what is recorded in a database at install.
+type InstalledConfig struct {
+	Version          int
+	EpochMs          int64
+	Layout           string
+	Schema           string
+	FunctionNode     int
+	SystemIdentifier *int64 // nil where it could not be read
+	DatabaseOID      uint32
+}
+
+// Compatible fails where ids are laid out otherwise than this program does.
+func (c InstalledConfig) Compatible() error {
+	if c.EpochMs != gen.Epoch || c.Layout != layout {
+		return fmt.Errorf("the database's ids count from %s in layout %s, this program's from %s in %s: "+
+			"ids of both would not sort or decode together",
+			time.UnixMilli(c.EpochMs).UTC().Format(time.RFC3339), c.Layout,
+			time.UnixMilli(gen.Epoch).UTC().Format(time.RFC3339), layout)
+	}
+	if c.Version > Version {
+		return fmt.Errorf("the database's functions are of version %d, this program knows up to %d: use a newer pgidproxy",
+			c.Version, Version)
+	}
+	return nil
+}
+
+// querier is a connection or a transaction.
+type querier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// ReadConfig returns what is recorded in the database; found is false where
+// nothing is installed.
+func ReadConfig(ctx context.Context, conn *pgx.Conn) (c InstalledConfig, found bool, err error) {
+	return readConfig(ctx, conn)
+}
+
+func readConfig(ctx context.Context, q querier) (c InstalledConfig, found bool, err error) {
+	var there bool
+	if err := q.QueryRow(ctx, "SELECT pg_catalog.to_regclass('pgid.config') IS NOT NULL").Scan(&there); err != nil || !there {
+		return c, false, err
+	}
+	err = q.QueryRow(ctx, `SELECT version, epoch_ms, layout, schema, function_node, system_identifier, database_oid
+		FROM pgid.config`).Scan(&c.Version, &c.EpochMs, &c.Layout, &c.Schema, &c.FunctionNode, &c.SystemIdentifier, &c.DatabaseOID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return c, false, nil
+	}
+	return c, err == nil, err
+}
+
+// server is what identifies a database.
+type server struct {
+	version    int
+	database   string
+	oid        uint32
+	identifier *int64
+}
+
+func readServer(ctx context.Context, q querier) (s server, err error) {
+	var allowed bool
+	err = q.QueryRow(ctx, `SELECT pg_catalog.current_setting('server_version_num')::int, d.datname, d.oid,
+		pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')
+		FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()`).
+		Scan(&s.version, &s.database, &s.oid, &allowed)
+	if err == nil && allowed {
+		err = q.QueryRow(ctx, "SELECT system_identifier FROM pg_catalog.pg_control_system()").Scan(&s.identifier)
+	}
+	return s, err
+}
+
+// copied says that the database is not the one in which the functions were
+// installed, "" where it is.
+func (c InstalledConfig) copied(s server) string {
+	other := c.DatabaseOID != s.oid ||
+		c.SystemIdentifier != nil && s.identifier != nil && *c.SystemIdentifier != *s.identifier
+	if !other {
+		return ""
+	}
+	return fmt.Sprintf("the functions were installed in another database, of which this one is a copy: "+
+		"both mint under node %d. Give this one another with pgidproxy install --function-node", c.FunctionNode)
+}
+
+// CopyWarning says whether the database is a copy of the one in which the
+// functions were installed; "" where it is not, or nothing is installed.
+func CopyWarning(ctx context.Context, conn *pgx.Conn) (string, error) {
+	c, found, err := readConfig(ctx, conn)
+	if err != nil || !found {
+		return "", err
+	}
+	s, err := readServer(ctx, conn)
+	if err != nil {
+		return "", err
+	}
+	return c.copied(s), nil
+}

@@ -1,0 +1,138 @@
+package sql
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pgidproxy/pgidproxy/gen"
+)
+
+// Version is that of the installed objects: it grows with every change of them.
+const Version = 1
+
+// DefaultFunctionNode is the node number of a database's functions unless
+// another is chosen.
+const DefaultFunctionNode = gen.MaxNode
+
+// layout is how the bits of a snowflake are laid out, as it is recorded.
+const layout = "41/10/12"
+
+// builtinUUIDv7 is the server_version_num from which on uuidv7() is PostgreSQL's
+// own.
+const builtinUUIDv7 = 180000
+
+var (
+	//go:embed schema.sql
+	schemaSQL string
+	//go:embed functions.sql
+	functionsSQL string
+	//go:embed uuidv7.sql
+	uuidv7SQL string
+)
+
+// The clock of the functions; tests put another in its place.
+const (
+	clockNow = "pg_catalog.clock_timestamp()"
+	clockMs  = "(pg_catalog.int8(pg_catalog.floor(pg_catalog.date_part('epoch', {now}) " +
+		"OPERATOR(pg_catalog.*) 1000.0::pg_catalog.float8)) OPERATOR(pg_catalog.-) 1704067200000::bigint)"
+)
+
+// InstallOptions says what is installed.
+type InstallOptions struct {
+	// Schema is that of the functions; "" means the recorded one, or public.
+	Schema string
+	// FunctionNode is the node number that the functions mint under, 1 to 1023;
+	// 0 means the recorded one, or DefaultFunctionNode.
+	FunctionNode int
+}
+
+func (o InstallOptions) check() error {
+	if o.FunctionNode < 0 || o.FunctionNode > gen.MaxNode {
+		return fmt.Errorf("function node %d is out of range: want 1 to %d", o.FunctionNode, gen.MaxNode)
+	}
+	return nil
+}
+
+// Script returns the statements that Install runs, for a server without a
+// uuidv7 of its own and a database without functions of ours.
+func Script(o InstallOptions) string {
+	var b strings.Builder
+	b.WriteString("BEGIN;\n")
+	b.WriteString(script(o, 0))
+	b.WriteString("-- On PostgreSQL 18 and later uuidv7 is built in: leave the next two out.\n")
+	b.WriteString(render(uuidv7SQL, o))
+	b.WriteString(grants(o, 0))
+	b.WriteString("COMMIT;\n")
+	return b.String()
+}
+
+// script is what makes the schema and the functions; uuidv7 only for a version
+// that is known not to have one.
+func script(o InstallOptions, version int) string {
+	s := schemaSQL + render(functionsSQL, o)
+	if version > 0 && version < builtinUUIDv7 {
+		s += render(uuidv7SQL, o)
+	}
+	return s
+}
+
+// A function is one that we install.
+type function struct {
+	name, args string
+}
+
+// functions lists what is installed on a server of that version.
+func functions(version int) []function {
+	all := []function{
+		{"next_snowflake", ""},
+		{"id_to_timestamp", "bigint"}, {"id_to_timestamp", "uuid"}, {"id_to_timestamp", "text"},
+	}
+	if version < builtinUUIDv7 {
+		all = append(all, function{"uuidv7", ""}, function{"uuidv7", "interval"})
+	}
+	return all
+}
+
+// grants opens the functions to all, whatever the default privileges say, and
+// marks them as ours.
+func grants(o InstallOptions, version int) string {
+	var b strings.Builder
+	for _, f := range functions(version) {
+		name := fmt.Sprintf("%s.%s(%s)", quoteIdent(cmp.Or(o.Schema, "public")), f.name, f.args)
+		fmt.Fprintf(&b, "GRANT EXECUTE ON FUNCTION %s TO PUBLIC;\n", name)
+		fmt.Fprintf(&b, "COMMENT ON FUNCTION %s IS '%s';\n", name, mark())
+	}
+	return b.String()
+}
+
+// mark is the comment by which a function of ours is known.
+func mark() string { return "pgidproxy " + strconv.Itoa(Version) }
+
+func render(text string, o InstallOptions) string {
+	return renderClock(text, o, clockNow)
+}
+
+// renderClock fills in a text with another clock.
+func renderClock(text string, o InstallOptions, now string) string {
+	r := strings.NewReplacer(
+		"{clock}", strings.ReplaceAll(clockMs, "{now}", now),
+		"{now}", now,
+		"{schema}", quoteIdent(cmp.Or(o.Schema, "public")),
+		"{node}", strconv.Itoa(cmp.Or(o.FunctionNode, DefaultFunctionNode)<<gen.SequenceBits),
+		"{run_ahead}", strconv.FormatInt(gen.DefaultRunAhead.Milliseconds(), 10),
+	)
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "--step ") {
+			b.WriteString(r.Replace(line))
+		}
+	}
+	return b.String()
+}
+
+func quoteIdent(name string) string { return pgx.Identifier{name}.Sanitize() }

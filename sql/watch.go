@@ -19,21 +19,12 @@ const (
 	queryTimeout = 10 * time.Second
 )
 
-// WatchConfig says how catalogs are watched.
-type WatchConfig struct {
-	// Conn names server and role; each database is read on a connection of its
-	// own.
-	Conn *pgx.ConnConfig
-	Log  *slog.Logger
-	// Tick gives the times to poll; nil means every second. Tests poll when
-	// they like.
-	Tick <-chan time.Time
-}
-
 // Watchers holds a Watcher for each database that sessions were opened to. It
 // is safe for concurrent use.
 type Watchers struct {
-	cfg    WatchConfig
+	config *pgx.ConnConfig // server and role; each database is read on a connection of its own
+	log    *slog.Logger
+	tick   <-chan time.Time // when to poll; nil: every second. Tests poll when they like.
 	ctx    context.Context
 	cancel context.CancelFunc
 	group  sync.WaitGroup
@@ -42,13 +33,11 @@ type Watchers struct {
 	all map[string]*Watcher
 }
 
-// NewWatchers returns an empty set. Close ends what it starts.
-func NewWatchers(cfg WatchConfig) *Watchers {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+// NewWatchers returns an empty set that reads with the server and role of
+// config. Close ends what it starts.
+func NewWatchers(config *pgx.ConnConfig, log *slog.Logger) *Watchers {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Watchers{cfg: cfg, ctx: ctx, cancel: cancel, all: map[string]*Watcher{}}
+	return &Watchers{config: config, log: log, ctx: ctx, cancel: cancel, all: map[string]*Watcher{}}
 }
 
 // Database returns the watcher of a database, which begins to read it at its
@@ -58,7 +47,8 @@ func (ws *Watchers) Database(name string) *Watcher {
 	defer ws.mu.Unlock()
 	w := ws.all[name]
 	if w == nil {
-		w = newWatcher(ws.cfg, name)
+		w = newWatcher(ws.config, ws.log.With("database", name), name)
+		w.tick = ws.tick
 		ws.all[name] = w
 		ws.group.Go(func() { w.run(ws.ctx) })
 	}
@@ -74,9 +64,10 @@ func (ws *Watchers) Close() {
 // A Watcher keeps one database's catalog up to date: it polls, and reads again
 // when told of a change. Its methods are safe for concurrent use.
 type Watcher struct {
-	cfg  WatchConfig
-	conn *pgx.Conn // owned by run
-	log  *slog.Logger
+	config *pgx.ConnConfig
+	conn   *pgx.Conn // owned by run
+	log    *slog.Logger
+	tick   <-chan time.Time
 
 	wake chan struct{} // capacity 1: read now
 
@@ -91,19 +82,16 @@ type Watcher struct {
 	fresh      chan struct{} // closed when Current may have become non-nil
 }
 
-func newWatcher(cfg WatchConfig, database string) *Watcher {
-	cfg.Conn = cfg.Conn.Copy()
-	cfg.Conn.Database = database
-	cfg.Conn.RuntimeParams["application_name"] = "pgidproxy catalog"
-	cfg.Conn.RuntimeParams["statement_timeout"] = "10000"
-	cfg.Conn.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	if cfg.Conn.ConnectTimeout == 0 {
-		cfg.Conn.ConnectTimeout = 5 * time.Second
+func newWatcher(config *pgx.ConnConfig, log *slog.Logger, database string) *Watcher {
+	config = config.Copy()
+	config.Database = database
+	config.RuntimeParams["application_name"] = "pgidproxy catalog"
+	config.RuntimeParams["statement_timeout"] = "10000"
+	config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 5 * time.Second
 	}
-	return &Watcher{
-		cfg: cfg, log: cfg.Log.With("database", database),
-		wake: make(chan struct{}, 1), fresh: make(chan struct{}),
-	}
+	return &Watcher{config: config, log: log, wake: make(chan struct{}, 1), fresh: make(chan struct{})}
 }
 
 // unknown is the catalog of a database that cannot be read.
@@ -175,7 +163,7 @@ func (w *Watcher) run(ctx context.Context) {
 			w.conn.Close(context.WithoutCancel(ctx))
 		}
 	}()
-	tick := w.cfg.Tick
+	tick := w.tick
 	if tick == nil {
 		t := time.NewTicker(pollInterval)
 		defer t.Stop()
@@ -247,7 +235,7 @@ func (w *Watcher) announce() {
 // fingerprint comes first: a change between the two makes the next one differ.
 func (w *Watcher) read(ctx context.Context, last string) (fingerprint string, c *rewrite.Catalog, err error) {
 	if w.conn == nil || w.conn.IsClosed() {
-		if w.conn, err = pgx.ConnectConfig(ctx, w.cfg.Conn); err != nil {
+		if w.conn, err = pgx.ConnectConfig(ctx, w.config); err != nil {
 			w.conn = nil
 			return "", nil, err
 		}

@@ -20,7 +20,7 @@ type scripted struct {
 	net.Listener
 }
 
-func newScripted(t *testing.T, address string) *scripted {
+func newScripted(t testing.TB, address string) *scripted {
 	t.Helper()
 	l, err := Listen(address)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *scripted) url(params string) string {
 }
 
 // take waits for a connection.
-func (s *scripted) take(t *testing.T) net.Conn {
+func (s *scripted) take(t testing.TB) net.Conn {
 	t.Helper()
 	if d, ok := s.Listener.(interface{ SetDeadline(time.Time) error }); ok {
 		d.SetDeadline(time.Now().Add(patience))
@@ -48,7 +48,7 @@ func (s *scripted) take(t *testing.T) net.Conn {
 }
 
 // none checks that no connection came.
-func (s *scripted) none(t *testing.T) {
+func (s *scripted) none(t testing.TB) {
 	t.Helper()
 	s.Listener.(*net.TCPListener).SetDeadline(time.Unix(1, 0))
 	if conn, err := s.Accept(); err == nil {
@@ -57,7 +57,7 @@ func (s *scripted) none(t *testing.T) {
 	}
 }
 
-func owned(t *testing.T, conn net.Conn) net.Conn {
+func owned(t testing.TB, conn net.Conn) net.Conn {
 	t.Cleanup(func() { conn.Close() })
 	conn.SetDeadline(time.Now().Add(patience))
 	return conn
@@ -74,14 +74,14 @@ type running struct {
 
 // serve starts a Server in front of what url names, and stops it at the end of
 // the test.
-func serve(t *testing.T, url string, change func(*Config)) *running {
+func serve(t testing.TB, url string, change func(*Config)) *running {
 	t.Helper()
 	l, err := Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &running{address: l.Addr().String(), done: make(chan error, 1), ended: make(chan SessionInfo, 2000)}
-	cfg := Config{Listeners: []net.Listener{l}, Upstream: mustParse(t, url), Closed: func(i SessionInfo) { r.ended <- i }}
+	cfg := Config{Listeners: []net.Listener{l}, Upstream: mustParse(t, url), Closed: r.note}
 	if change != nil {
 		change(&cfg)
 	}
@@ -101,7 +101,16 @@ func serve(t *testing.T, url string, change func(*Config)) *running {
 	return r
 }
 
-func mustParse(t *testing.T, url string) *pgconn.Config {
+// note keeps what is known of a session that has ended, as long as there is
+// place.
+func (r *running) note(i SessionInfo) {
+	select {
+	case r.ended <- i:
+	default:
+	}
+}
+
+func mustParse(t testing.TB, url string) *pgconn.Config {
 	t.Helper()
 	cfg, err := pgconn.ParseConfig(url)
 	if err != nil {
@@ -110,7 +119,7 @@ func mustParse(t *testing.T, url string) *pgconn.Config {
 	return cfg
 }
 
-func (r *running) dial(t *testing.T) net.Conn {
+func (r *running) dial(t testing.TB) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", r.address)
 	if err != nil {
@@ -120,7 +129,7 @@ func (r *running) dial(t *testing.T) net.Conn {
 }
 
 // stop waits for Serve to return.
-func (r *running) stop(t *testing.T) {
+func (r *running) stop(t testing.TB) {
 	t.Helper()
 	r.cancel()
 	select {
@@ -134,7 +143,7 @@ func (r *running) stop(t *testing.T) {
 }
 
 // finished waits for the end of a session.
-func (r *running) finished(t *testing.T) SessionInfo {
+func (r *running) finished(t testing.TB) SessionInfo {
 	t.Helper()
 	select {
 	case i := <-r.ended:
@@ -148,7 +157,7 @@ func (r *running) finished(t *testing.T) SessionInfo {
 var startPacket = startupPacket(3<<16, "user\x00u\x00database\x00d\x00\x00")
 
 // signOn opens a session that is signed on and returns both of its ends.
-func signOn(t *testing.T, r *running, s *scripted) (client, server net.Conn) {
+func signOn(t testing.TB, r *running, s *scripted) (client, server net.Conn) {
 	t.Helper()
 	client = r.dial(t)
 	put(t, client, startPacket)
@@ -167,7 +176,7 @@ func frame(typ byte, body string) string {
 	return string(binary.BigEndian.AppendUint32([]byte{typ}, uint32(4+len(body)))) + body
 }
 
-func put(t *testing.T, conn net.Conn, b []byte) {
+func put(t testing.TB, conn net.Conn, b []byte) {
 	t.Helper()
 	if _, err := conn.Write(b); err != nil {
 		t.Fatalf("write: %v", err)
@@ -175,7 +184,7 @@ func put(t *testing.T, conn net.Conn, b []byte) {
 }
 
 // expect reads as many bytes as text has, and compares.
-func expect(t *testing.T, conn net.Conn, text string) {
+func expect(t testing.TB, conn net.Conn, text string) {
 	t.Helper()
 	got := make([]byte, len(text))
 	n, err := io.ReadFull(conn, got)
@@ -185,7 +194,7 @@ func expect(t *testing.T, conn net.Conn, text string) {
 }
 
 // readRest reads up to the end of the connection.
-func readRest(t *testing.T, conn net.Conn) string {
+func readRest(t testing.TB, conn net.Conn) string {
 	t.Helper()
 	b, err := io.ReadAll(conn)
 	if err != nil {
@@ -202,7 +211,7 @@ func shorten(s string) string {
 }
 
 // awaitEnd waits until the other side has closed conn, in whatever way.
-func awaitEnd(t *testing.T, conn net.Conn) {
+func awaitEnd(t testing.TB, conn net.Conn) {
 	t.Helper()
 	if _, err := io.Copy(io.Discard, conn); os.IsTimeout(err) {
 		t.Fatal("the connection stays open")

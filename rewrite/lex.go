@@ -27,15 +27,31 @@ type lexer struct {
 	pos       int
 	err       error // why next gave up
 	backslash bool  // a string but E'…' holds a backslash
+	maxParam  int   // highest $n
 }
 
 // next returns the next token. Its kind is 0 at the end of the text, and when
 // err was set.
 func (l *lexer) next() Token {
+	var buf [1]Token
+	if tokens := l.read(buf[:0], 1); len(tokens) == 1 {
+		return tokens[0]
+	}
+	return Token{}
+}
+
+// read appends up to n tokens to tokens. It returns fewer at the end of the
+// text, and when err was set.
+func (l *lexer) read(tokens []Token, n int) []Token {
 	src, i := l.src, l.pos
-	for uint(i) < uint(len(src)) {
+	for uint(i) < uint(len(src)) && n > 0 {
+		c := src[i]
+		if c == ' ' {
+			i++
+			continue
+		}
 		end, kind := i+1, Other
-		switch c := src[i]; begins[c] {
+		switch begins[c] {
 		case beginSpace:
 			i++
 			continue
@@ -60,6 +76,7 @@ func (l *lexer) next() Token {
 		case beginString:
 			end, kind = l.quoted(i, String)
 		case beginOp:
+			kind = Op
 			if end < len(src) && classes[src[end]]&classOp != 0 {
 				if c == '-' && src[end] == '-' {
 					i = lineEnd(src, i)
@@ -70,29 +87,37 @@ func (l *lexer) next() Token {
 					continue
 				}
 				end, kind = l.operator(i)
-			} else {
-				kind = Op
 			}
-		case beginQuoted:
-			end, kind = l.quotedIdent(i, QuotedIdent)
-		case beginDot:
-			end, kind = l.dot(i)
-		case beginColon:
-			end, kind = colon(src, i)
-		case beginDollar:
-			end, kind = l.dollar(i)
+		default:
+			end, kind = l.rare(i)
 		}
-		l.pos = end
-		if l.err != nil {
-			return Token{}
+		if kind == 0 {
+			break
 		}
-		return Token{int32(i), int32(end), kind}
+		tokens = append(tokens, Token{int32(i), int32(end), kind})
+		i = end
+		n--
 	}
 	l.pos = i
-	return Token{}
+	return tokens
 }
 
-// fail notes why the text cannot be read on.
+// rare reads the tokens that begin with none of the bytes that most begin with.
+func (l *lexer) rare(i int) (int, Kind) {
+	switch begins[l.src[i]] {
+	case beginQuoted:
+		return l.quotedIdent(i, QuotedIdent)
+	case beginDot:
+		return l.dot(i)
+	case beginColon:
+		return colon(l.src, i)
+	case beginDollar:
+		return l.dollar(i)
+	}
+	return i + 1, Other
+}
+
+// fail notes why the text cannot be read on. The kind that it returns is 0.
 func (l *lexer) fail(err error) (int, Kind) {
 	l.err = err
 	return len(l.src), 0
@@ -360,10 +385,7 @@ func (l *lexer) dollar(i int) (int, Kind) {
 	src := l.src
 	end := i + 1
 	if end < len(src) && classes[src[end]]&classDigit != 0 {
-		for end < len(src) && classes[src[end]]&classDigit != 0 {
-			end++
-		}
-		return l.notWord(end, Param)
+		return l.param(end)
 	}
 	if end < len(src) && classes[src[end]]&classIdentStart != 0 {
 		for end < len(src) && src[end] != '$' && classes[src[end]]&classIdent != 0 {
@@ -381,14 +403,14 @@ func (l *lexer) dollar(i int) (int, Kind) {
 	return end + 1 + n + len(tag), DollarString
 }
 
-// paramNumber returns the number of a parameter token. One that no PostgreSQL
-// accepts is an error.
-func paramNumber(token []byte) (int, error) {
+// param reads the number of a parameter, which begins at i.
+func (l *lexer) param(i int) (int, Kind) {
 	n := 0
-	for _, c := range token[1:] {
-		if n = n*10 + int(c-'0'); n > math.MaxInt32 {
-			return 0, errJunk
+	for ; i < len(l.src) && classes[l.src[i]]&classDigit != 0; i++ {
+		if n = n*10 + int(l.src[i]-'0'); n > math.MaxInt32 {
+			return l.fail(errJunk)
 		}
 	}
-	return n, nil
+	l.maxParam = max(l.maxParam, n)
+	return l.notWord(i, Param)
 }

@@ -191,13 +191,6 @@ func sameAsPostgres(text string) error {
 				return nil
 			}
 		}
-		for _, tok := range got { // found by Scan, not by the lexer
-			if tok.Kind == Param {
-				if _, numErr := paramNumber([]byte(text)[tok.Start:tok.End]); numErr != nil {
-					err = numErr
-				}
-			}
-		}
 	}
 	if (err == nil) != (pgErr == nil) {
 		return fmt.Errorf("error %v, PostgreSQL's %v", err, pgErr)

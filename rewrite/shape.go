@@ -44,26 +44,11 @@ func (s *Shape) Scan(text []byte) error {
 		return errTooLong
 	}
 	l := lexer{src: text}
-	tokens := s.Tokens
-	for {
-		t := l.next()
-		if t.Kind == 0 {
-			break
-		}
-		tokens = append(tokens, t)
-		if t.Kind == Param {
-			n, err := paramNumber(t.text(text))
-			if err != nil {
-				return err
-			}
-			s.MaxParam = max(s.MaxParam, n)
-		}
-	}
-	s.Tokens = tokens
+	s.Tokens = l.read(s.Tokens, math.MaxInt)
 	if l.err != nil {
 		return l.err
 	}
-	s.Backslash, s.NonASCII = l.backslash, !isASCII(text)
+	s.MaxParam, s.Backslash, s.NonASCII = l.maxParam, l.backslash, !isASCII(text)
 	s.makeKey(text)
 	return nil
 }

@@ -5,40 +5,46 @@
 CREATE OR REPLACE FUNCTION {schema}.next_snowflake() RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER AS $pgid$
 DECLARE
-  gate CONSTANT bigint := pg_catalog.pg_sequence_last_value('pgid.snowflake_gate'::pg_catalog.regclass);
-  last bigint;
+  last bigint;  -- ms<<12 | sequence
   ahead bigint; -- ms that last is ahead of the clock
+  done bigint;
 BEGIN
-  --step gate-read
-  IF gate OPERATOR(pg_catalog.&) 1::bigint OPERATOR(pg_catalog.=) 0::bigint THEN
+  IF pg_catalog.pg_sequence_last_value('pgid.snowflake_gate'::pg_catalog.regclass)
+      OPERATOR(pg_catalog.&) 1::bigint OPERATOR(pg_catalog.=) 0::bigint THEN
+    --step even
     last := pg_catalog.nextval('pgid.snowflake_last'::pg_catalog.regclass);
     --step fast
     ahead := last OPERATOR(pg_catalog.>>) 12 OPERATOR(pg_catalog.-) {clock};
+    IF ahead OPERATOR(pg_catalog.>=) (-64)::bigint AND ahead OPERATOR(pg_catalog.<=) {run_ahead}::bigint THEN
+      RETURN last OPERATOR(pg_catalog.&) (-4096)::bigint OPERATOR(pg_catalog.<<) 10
+        OPERATOR(pg_catalog.|) {node}::bigint OPERATOR(pg_catalog.|) (last OPERATOR(pg_catalog.&) 4095::bigint);
+    END IF;
   END IF;
-  IF last IS NULL OR ahead OPERATOR(pg_catalog.<) (-64)::bigint THEN
+  IF ahead IS NULL OR ahead OPERATOR(pg_catalog.<) 0::bigint THEN
     BEGIN
       LOCK TABLE pgid.snowflake_mover IN ACCESS EXCLUSIVE MODE;
       --step locked
       IF pg_catalog.pg_sequence_last_value('pgid.snowflake_gate'::pg_catalog.regclass)
           OPERATOR(pg_catalog.&) 1::bigint OPERATOR(pg_catalog.=) 0::bigint THEN
-        PERFORM pg_catalog.nextval('pgid.snowflake_gate'::pg_catalog.regclass);
+        done := pg_catalog.nextval('pgid.snowflake_gate'::pg_catalog.regclass);
       END IF; -- else a mover died with the gate closed
       --step closed
       ahead := {clock};
+      --step clock
       IF pg_catalog.pg_sequence_last_value('pgid.snowflake_last'::pg_catalog.regclass)
           OPERATOR(pg_catalog.<) (ahead OPERATOR(pg_catalog.<<) 12 OPERATOR(pg_catalog.-) 262144::bigint) THEN
         --step moving
-        PERFORM pg_catalog.setval('pgid.snowflake_last'::pg_catalog.regclass, ahead OPERATOR(pg_catalog.<<) 12);
+        done := pg_catalog.setval('pgid.snowflake_last'::pg_catalog.regclass, ahead OPERATOR(pg_catalog.<<) 12);
       END IF;
       --step moved
       last := pg_catalog.nextval('pgid.snowflake_last'::pg_catalog.regclass);
       ahead := last OPERATOR(pg_catalog.>>) 12 OPERATOR(pg_catalog.-) ahead;
       --step taken
-      PERFORM pg_catalog.nextval('pgid.snowflake_gate'::pg_catalog.regclass);
+      done := pg_catalog.nextval('pgid.snowflake_gate'::pg_catalog.regclass);
       --step open
       RAISE SQLSTATE 'PGID0'; -- frees the lock: sequences and variables keep their values
     EXCEPTION WHEN SQLSTATE 'PGID0' THEN
-      NULL;
+      done := NULL;
     END;
   END IF;
   IF ahead OPERATOR(pg_catalog.>) {run_ahead}::bigint THEN

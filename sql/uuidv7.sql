@@ -6,14 +6,15 @@
 CREATE OR REPLACE FUNCTION {schema}.uuidv7() RETURNS uuid
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE AS $pgid$
 DECLARE
-  last CONSTANT bigint := nullif(pg_catalog.current_setting('pgid.uuidv7_last', true), '');
   t bigint := pg_catalog.int8(pg_catalog.floor(pg_catalog.date_part('epoch', {now})
     OPERATOR(pg_catalog.*) 4096000.0::pg_catalog.float8));
+  last CONSTANT bigint := '0' OPERATOR(pg_catalog.||) pg_catalog.current_setting('pgid.uuidv7_last', true);
+  kept text;
 BEGIN
   IF last OPERATOR(pg_catalog.>=) t AND last OPERATOR(pg_catalog.<) (t OPERATOR(pg_catalog.+) 353894400000::bigint) THEN
     t := last OPERATOR(pg_catalog.+) 1::bigint;
   END IF;
-  PERFORM pg_catalog.set_config('pgid.uuidv7_last', t::text, false);
+  kept := pg_catalog.set_config('pgid.uuidv7_last', t::text, false);
   RETURN pg_catalog.encode(
     pg_catalog.int8send(t OPERATOR(pg_catalog.>>) 12 OPERATOR(pg_catalog.<<) 16
       OPERATOR(pg_catalog.|) 28672::bigint OPERATOR(pg_catalog.|) (t OPERATOR(pg_catalog.&) 4095::bigint))

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pgidproxy/pgidproxy/sql"
+)
+
+type installCommand struct {
+	DatabaseURL  databaseURL `help:"Database to install into."`
+	Schema       string      `help:"Schema of the functions. Without it the one they are in already, or public."`
+	FunctionNode *int        `help:"Node number that the functions of this database mint under, 1 to 1023: every database needs one of its own, and no proxy may have it. Without it the recorded one, or 1023."`
+	DryRun       bool        `help:"Print the script instead of running it."`
+}
+
+// Validate checks what belongs together.
+func (c *installCommand) Validate() error {
+	if c.DatabaseURL.config == nil && !c.DryRun {
+		return errors.New("missing flags: --database-url=DATABASE-URL")
+	}
+	if c.FunctionNode == nil {
+		return nil
+	}
+	if *c.FunctionNode == 0 {
+		return errors.New("--function-node 0 is the node of pgidproxy dev: choose 1 to 1023")
+	}
+	return checkNode("--function-node", *c.FunctionNode)
+}
+
+// Run installs the functions, or brings them up to date, in one transaction.
+func (c *installCommand) Run(env *environment) error {
+	options := sql.InstallOptions{Schema: c.Schema}
+	if c.FunctionNode != nil {
+		options.FunctionNode = *c.FunctionNode
+	}
+	if c.DryRun {
+		_, err := io.WriteString(env.out, sql.Script(options))
+		return err
+	}
+	conn, err := connect(env.ctx, c.DatabaseURL.config)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(env.ctx))
+	report, err := sql.Install(env.ctx, conn, options)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(env.out, report)
+	return err
+}
+
+// connect opens a connection of a command's own.
+func connect(ctx context.Context, config *pgx.ConnConfig) (*pgx.Conn, error) {
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return conn, nil
+}

@@ -97,7 +97,7 @@ func (c *devCommand) greeting(server *devpg.Server, addr net.Addr) string {
 	if c.DataDir != "" {
 		data = "kept in " + server.DataDir()
 	}
-	return fmt.Sprintf("PostgreSQL %d with the functions installed, and the proxy (node 0) in front of it. The data is %s.\n\n    %s\n\nCtrl-C ends it.\n",
+	return fmt.Sprintf("Ready: PostgreSQL %d with the functions installed, and the proxy (node 0) in front of it. The data is %s.\n\n    %s\n\nCtrl-C ends it.\n",
 		server.Major(), data, psqlLine(addr))
 }
 
@@ -109,7 +109,7 @@ func psqlLine(addr net.Addr) string {
 		if !ok {
 			return "(psql takes no socket of this name: let it end in .s.PGSQL. and a number)"
 		}
-		return fmt.Sprintf("psql 'host=%s port=%s user=%s dbname=%[3]s'", dir, port, devpg.Superuser)
+		return fmt.Sprintf("psql 'host=%s port=%s user=%s dbname=%[3]s'", filepath.Clean(dir), port, devpg.Superuser)
 	}
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {

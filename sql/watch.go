@@ -40,9 +40,14 @@ func NewWatchers(config *pgx.ConnConfig, log *slog.Logger) *Watchers {
 	return &Watchers{config: config, log: log, ctx: ctx, cancel: cancel, all: map[string]*Watcher{}}
 }
 
-// Database returns the watcher of a database, which begins to read it at its
-// first use. It does not wait.
-func (ws *Watchers) Database(name string) *Watcher {
+// Database returns the catalog of a database, which is read from the first use
+// on: a name that is only asked for, before the server has let the client in,
+// costs nothing.
+func (ws *Watchers) Database(name string) *Database { return &Database{set: ws, name: name} }
+
+// watcher returns the watcher of a database, which begins to read it at its
+// first use.
+func (ws *Watchers) watcher(name string) *Watcher {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	w := ws.all[name]
@@ -54,6 +59,32 @@ func (ws *Watchers) Database(name string) *Watcher {
 	}
 	return w
 }
+
+// A Database is what a session asks of its database's Watcher. Its methods are
+// those of Watcher.
+type Database struct {
+	set  *Watchers
+	name string
+	once sync.Once
+	w    *Watcher
+}
+
+func (d *Database) watcher() *Watcher {
+	d.once.Do(func() { d.w = d.set.watcher(d.name) })
+	return d.w
+}
+
+// Current returns what may be relied on now, or nil.
+func (d *Database) Current() *rewrite.Catalog { return d.watcher().Current() }
+
+// Begin tells that statements which may change the schema are under way.
+func (d *Database) Begin() { d.watcher().Begin() }
+
+// End tells that they are done.
+func (d *Database) End() { d.watcher().End() }
+
+// Fresh waits until Current is not nil or ctx is done.
+func (d *Database) Fresh(ctx context.Context) { d.watcher().Fresh(ctx) }
 
 // Close ends all watchers and waits for them.
 func (ws *Watchers) Close() {

@@ -15,6 +15,7 @@ type Effects struct {
 	Temp     []string // names of temporary relations that are made
 	TempAny  bool     // temporary relations of any name
 	Settings bool     // settings that decide how a text is read or what its names mean
+	Reverts  bool     // settings that the open transaction has changed
 	DropAll  bool     // all prepared statements end
 	Drop     []string // prepared statements that end, or are made by SQL
 }
@@ -63,6 +64,7 @@ func (e *Effects) add(o Effects) {
 	e.Schema = e.Schema || o.Schema
 	e.TempAny = e.TempAny || o.TempAny
 	e.Settings = e.Settings || o.Settings
+	e.Reverts = e.Reverts || o.Reverts
 	e.DropAll = e.DropAll || o.DropAll
 	e.Temp = append(e.Temp, o.Temp...)
 	e.Drop = append(e.Drop, o.Drop...)
@@ -77,7 +79,8 @@ const (
 	classRows                       // runs a query or writes rows
 	classQuery                      // the same, and may be SELECT INTO
 	classSet                        // SET, RESET
-	classReverts                    // takes settings back, or runs what a client prepared
+	classReverts                    // takes back what a transaction has set
+	classExecute                    // runs what a client prepared
 	classCommit                     // COMMIT
 	classPrepare                    // PREPARE
 	classDeallocate                 // DEALLOCATE
@@ -104,8 +107,10 @@ func classify(word []byte) statementClass {
 		return classHarmless
 	case "set", "reset":
 		return classSet
-	case "rollback", "abort", "execute":
+	case "rollback", "abort":
 		return classReverts
+	case "execute":
+		return classExecute
 	case "commit":
 		return classCommit
 	case "prepare":
@@ -156,6 +161,8 @@ func effectsOfOne(text []byte) Effects {
 	case classSet:
 		return effectsOfSet(&l)
 	case classReverts:
+		return Effects{Reverts: true}
+	case classExecute:
 		return Effects{Settings: true}
 	case classCommit: // COMMIT PREPARED brings in what another transaction did
 		return Effects{Schema: l.next().isWord(text, "prepared")}

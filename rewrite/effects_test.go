@@ -12,7 +12,7 @@ func (e Effects) show() string {
 	for _, f := range []struct {
 		on   bool
 		name string
-	}{{e.Schema, "schema"}, {e.TempAny, "tempany"}, {e.Settings, "settings"}, {e.DropAll, "dropall"}} {
+	}{{e.Schema, "schema"}, {e.TempAny, "tempany"}, {e.Settings, "settings"}, {e.Reverts, "reverts"}, {e.DropAll, "dropall"}} {
 		if f.on {
 			parts = append(parts, f.name)
 		}
@@ -50,8 +50,8 @@ var effectsTable = []struct{ text, want string }{
 	{"begin; savepoint a; release a; end", ""},
 	{"commit", ""},
 	{"commit prepared 'x'", "schema"},
-	{"rollback to a", "settings"},
-	{"abort", "settings"},
+	{"rollback to a", "reverts"},
+	{"abort", "reverts"},
 	{"set transaction isolation level serializable", ""},
 	{"set session characteristics as transaction read only", ""},
 	{"set local statement_timeout = 5", ""},

@@ -97,7 +97,7 @@ func (s *Session) handleBind(msg []byte, total int, out *Spans) {
 		b, whole = parseBind(msg)
 	}
 	use := whole && b.fits(st.params) && s.holds(st) &&
-		(st.inPlace || st.twin != "" || s.settled()) && s.mint(st.snow, st.uuids)
+		(st.inPlace || st.ready || s.settled()) && s.mint(st.snow, st.uuids)
 	if s.wait != nil {
 		return
 	}
@@ -118,6 +118,7 @@ func (s *Session) handleBind(msg []byte, total int, out *Spans) {
 		if whole && b.fits(b.params) {
 			s.snow, s.uuids = append(s.snow[:0], make([]int64, st.snow)...), append(s.uuids[:0], make([]gen.UUID, st.uuids)...)
 			s.sendBind(st, &b, out)
+			s.queue.at(s.queue.size - 1).recount = st.hidden()
 			return
 		}
 		s.bound(st)
@@ -132,7 +133,7 @@ func (s *Session) handleBind(msg []byte, total int, out *Spans) {
 // bound queues the Bind of a rewritten text.
 func (s *Session) bound(st *statement) {
 	e := s.queue.push(reqBind)
-	e.st, e.pos, e.hidden = st, &st.pos, st.hidden()
+	e.st, e.pos = st, &st.pos
 }
 
 // sendBind sends the client's Bind to the rewritten statement with the ids in

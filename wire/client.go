@@ -219,7 +219,7 @@ func (s *Session) handleQuery(msg []byte, total int, out *Spans) {
 	text, ok := queryText(msg, total)
 	eff := anyEffects
 	if ok {
-		eff = rewrite.EffectsOf(text)
+		eff = s.effects(text)
 	}
 	from := len(s.toServer)
 	var pos *rewrite.PositionMap

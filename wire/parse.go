@@ -36,7 +36,7 @@ func (s *Session) handleParse(msg []byte, total int, out *Spans) {
 		s.forward(msg, total, out)
 		return
 	}
-	e.st, e.pos, e.hidden = st, &st.pos, st.hidden()
+	e.st, e.pos = st, &st.pos
 	s.send(out, from)
 }
 
@@ -52,7 +52,7 @@ func (s *Session) readParse(msg []byte, total int) *statement {
 	if !ok || len(types) < 2 || len(types) != 2+4*int(binary.BigEndian.Uint16(types)) {
 		return nil
 	}
-	st := &statement{name: string(name), eff: rewrite.EffectsOf(text)}
+	st := &statement{name: string(name), eff: s.effects(text)}
 	if !rewrite.Mentions(text) {
 		return st
 	}
@@ -158,7 +158,7 @@ func (s *Session) prepareTwin(st *statement, out *Spans) bool {
 	s.appendRewritten(st, p, st.twin)
 	s.send(out, from)
 	e := s.queue.push(reqParse)
-	e.swallow, e.st, e.pos, e.hidden = true, st, &st.pos, st.hidden()
+	e.swallow, e.st, e.pos = true, st, &st.pos
 	return true
 }
 

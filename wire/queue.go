@@ -33,7 +33,8 @@ type entry struct {
 	doubtful  bool                 // a Sync that the server may have read as part of copy data
 	schema    bool                 // may change what the catalog describes
 	afterCopy bool                 // sent while the server was taken to be reading copy data
-	hidden    int                  // parameters that the server counts and the client does not know
+	hidden    int                  // of a Describe: parameters that its reply is cut by
+	recount   int                  // of a Bind that will be refused: by how much the server counts too many
 	st        *statement           // the statement that is parsed, described, bound or executed
 	pos       *rewrite.PositionMap // of the text that errors and notices refer to; nil: not edited
 	undo      *undo                // what the request changed in the session's records

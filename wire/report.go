@@ -35,8 +35,8 @@ func (s *Session) editReport(seen []byte, e *entry) []byte {
 		switch {
 		case field == 'P':
 			dst = s.appendPosition(dst, value, e)
-		case field == 'M' && code == protocolViolation && e.hidden > 0:
-			dst = appendLess(dst, value, e.hidden)
+		case field == 'M' && code == protocolViolation && e.recount > 0:
+			dst = appendLess(dst, value, e.recount)
 		case field == 'M' && code == undefinedPStatement && e.st != nil && e.st.twin != "":
 			dst = append(dst, bytes.ReplaceAll(value, []byte(e.st.twin), []byte(e.st.name))...)
 		default:

@@ -190,6 +190,9 @@ func (s *Session) completes(typ byte) bool {
 		s.records.confirm(e.undo)
 	}
 	swallow := e.swallow
+	if ends == reqParse && swallow && e.st != nil {
+		e.st.ready = e.st.twin != ""
+	}
 	s.queue.pop()
 	return swallow
 }
@@ -291,7 +294,7 @@ func (s *Session) takeBack(e *entry, failed bool) {
 	switch {
 	case !e.swallow:
 	case e.req == reqParse && e.st != nil:
-		e.st.twin = ""
+		e.st.twin, e.st.ready = "", false
 	case e.req == reqClose:
 		s.records.garbage = append(s.records.garbage, e.st.twin)
 	}
@@ -300,6 +303,11 @@ func (s *Session) takeBack(e *entry, failed bool) {
 // readyForQuery ends the requests up to a Sync or a Query.
 func (s *Session) readyForQuery(seen []byte) {
 	if len(seen) > headerLen {
+		if seen[headerLen] == 'I' && s.settings.pending {
+			// What SET LOCAL set, or a transaction that failed, is taken back.
+			s.settings.changes++
+			s.settings.pending = false
+		}
 		s.status = seen[headerLen]
 	}
 	e := s.current()

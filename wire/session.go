@@ -63,7 +63,8 @@ type settings struct {
 	conforming byte // standard_conforming_strings: '1' on, '0' off, 0 not reported
 	client     encoding
 	server     encoding
-	changes    int // statements sent so far that may change settings
+	changes    int  // times so far that settings may have changed
+	pending    bool // by the open transaction, which may take them back
 }
 
 // NewSession returns the session of a client whose StartupMessage has been
@@ -137,6 +138,15 @@ func (s *Session) endDDL() {
 	}
 }
 
+// effects returns what running a text may change. Where strings are not read as
+// the lexer does, one with a backslash may hide anything.
+func (s *Session) effects(text []byte) rewrite.Effects {
+	if s.settings.conforming == '0' && bytes.IndexByte(text, '\\') >= 0 {
+		return anyEffects
+	}
+	return rewrite.EffectsOf(text)
+}
+
 // note takes down what a statement that was just sent may change. e is its
 // entry in the queue.
 func (s *Session) note(e *entry, eff *rewrite.Effects) {
@@ -148,8 +158,9 @@ func (s *Session) note(e *entry, eff *rewrite.Effects) {
 	if s.ddl.dirty {
 		s.beginDDL()
 	}
-	if eff.Settings {
+	if eff.Settings || eff.Reverts && s.settings.pending {
 		s.settings.changes++
+		s.settings.pending = true
 	}
 	s.records.noteTemp(eff)
 	if eff.DropAll || len(eff.Drop) > 0 {

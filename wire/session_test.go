@@ -323,6 +323,39 @@ func TestPipelineUndo(t *testing.T) {
 	})
 }
 
+// A twin whose Parse is not answered yet is used in its own segment only: the
+// server drops the Parse when something before it fails.
+func TestTwinBehindAnError(t *testing.T) {
+	each(t, func(t *testing.T, h *harness) {
+		h.client(parse("i", insert), sync1())
+		h.server(msg('1'), ready('I'))
+		const own = `B |i| formats values "y"` + "\nS"
+		h.client(parse("", "SELEC"), bind("i", nil, "x"), sync1())
+		want(t, "next segment", h.client(bind("i", nil, "y"), sync1()), own)
+		want(t, "replies", h.server(report('E', "C42601"), ready('I'), msg('2'), ready('I')), "E C42601||\nZ I\n2\nZ I")
+		want(t, "prepared again", h.client(bind("i", nil, "x"), sync1()),
+			"C Spgidproxy_twin_1|\nC Spgidproxy_twin_2|\n"+
+				`P "pgidproxy_twin_2|INSERT INTO t VALUES ($2, $1)||\x02|||||||\x14"`+"\n"+
+				`B |pgidproxy_twin_2| formats values "x" "2"`+"\nS")
+	})
+}
+
+// A rollback takes back only what the transaction has set.
+func TestRollbackBeforeFirstBind(t *testing.T) {
+	each(t, func(t *testing.T, h *harness) {
+		h.client(parse("s", insert), sync1())
+		h.server(msg('1'), ready('I'))
+		h.client(query("BEGIN"))
+		h.server(msg('C', "BEGIN"), ready('T'))
+		h.client(query("ROLLBACK"))
+		h.server(msg('C', "ROLLBACK"), ready('I'))
+		got := h.client(bind("s", nil, "x"), sync1())
+		if !strings.Contains(got, "pgidproxy_twin_1") {
+			t.Errorf("left to the server: %s", got)
+		}
+	})
+}
+
 func TestUnnamedFallsBackToItsOwnText(t *testing.T) {
 	each(t, func(t *testing.T, h *harness) {
 		h.client(parse("", insert), sync1())

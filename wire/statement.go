@@ -44,6 +44,7 @@ type statement struct {
 
 	inPlace bool   // unnamed: the server holds the rewritten text
 	twin    string // named: the hidden statement that holds it; "": not prepared
+	ready   bool   // the server has confirmed the twin; else its Parse is still to be answered
 }
 
 // epoch tells two moments apart between which the meaning of a text may have
@@ -226,7 +227,7 @@ func (r *records) confirm(u *undo) {
 func (r *records) discard(st *statement) {
 	if st.twin != "" {
 		r.garbage = append(r.garbage, st.twin)
-		st.twin = ""
+		st.twin, st.ready = "", false
 	}
 }
 

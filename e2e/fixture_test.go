@@ -79,11 +79,21 @@ func (f *fixture) make(s server) error {
 func newDatabase(tb testing.TB, s server) string {
 	tb.Helper()
 	f := fixtureOf(tb, s)
-	name := fmt.Sprintf("e2e_%d", databaseNo.Add(1))
 	f.creating.Lock()
-	err := execAt(s.URL("postgres"), "DROP DATABASE IF EXISTS "+name, "CREATE DATABASE "+name+" TEMPLATE "+f.template)
-	f.creating.Unlock()
-	if err != nil {
+	defer f.creating.Unlock()
+	return createDatabase(tb, s, f.template)
+}
+
+// emptyDatabase makes a database without anything of ours.
+func emptyDatabase(tb testing.TB, s server) string {
+	tb.Helper()
+	return createDatabase(tb, s, "template0")
+}
+
+func createDatabase(tb testing.TB, s server, template string) string {
+	tb.Helper()
+	name := fmt.Sprintf("e2e_%d", databaseNo.Add(1))
+	if err := execAt(s.URL("postgres"), "DROP DATABASE IF EXISTS "+name, "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {

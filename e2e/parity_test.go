@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
@@ -202,6 +203,9 @@ func runSteps(t *testing.T, s server, steps []step, m mode) {
 			continue
 		}
 		name := fmt.Sprintf("s%d", i)
+		if st.mint == "proxy" {
+			subject.ready(t)
+		}
 		want, _ := oracle.step(t, st, m, name)
 		got, sent := subject.step(t, st, m, name)
 		var problems []string
@@ -280,7 +284,8 @@ type side struct {
 	url      string
 	mask     *mask
 	sessions map[string]*stream
-	shown    int // ids of the mask that earlier steps have shown
+	shown    int     // ids of the mask that earlier steps have shown
+	probe    *stream // for ready
 }
 
 // newSide makes a side in a database of its own. With logged its sessions hear
@@ -299,6 +304,22 @@ func newSide(t *testing.T, s server, through, logged bool) *side {
 		d.url = fixtureOf(t, s).proxy.databaseURL(db)
 	}
 	return d
+}
+
+// ready waits until the proxy has read the database again: after DDL, and at
+// first, it leaves all to the server until then.
+func (d *side) ready(t *testing.T) {
+	t.Helper()
+	if d.probe == nil {
+		d.probe = openStream(t, d.url, newMask())
+	}
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		before := len(d.probe.mask.ids)
+		d.probe.simple("SELECT next_snowflake()")
+		if ids := d.probe.mask.ids; len(ids) > before && ids[before].node == proxyNode {
+			return
+		}
+	}
 }
 
 func (d *side) fresh() []minted {

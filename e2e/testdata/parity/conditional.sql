@@ -68,5 +68,5 @@ same
 SELECT next_snowflake() IS NOT NULL OR false, NULLIF(next_snowflake(), 1) > 0
 
 # A scalar subquery takes its name from its column; CASE from its ELSE.
-proxy
+any
 SELECT CASE WHEN false THEN 1::bigint ELSE next_snowflake() END, (SELECT next_snowflake()), COALESCE(next_snowflake(), 2)

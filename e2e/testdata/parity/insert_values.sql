@@ -160,7 +160,8 @@ INSERT INTO acct(id,name) VALUES ($1,$2)
 proxy
 INSERT INTO t(name) VALUES (next_snowflake()) RETURNING name
 
-same
+# (Prepared, the value is there at Bind, and the error too.)
+same simple
 INSERT INTO t(n) VALUES (next_snowflake())
 
 same

@@ -76,7 +76,7 @@ FETCH 2 FROM c
 server
 FETCH ALL FROM c
 
-same
+server
 FETCH BACKWARD 5 FROM c
 
 kept
@@ -88,7 +88,7 @@ FETCH c2
 same
 COMMIT
 
-same
+server
 FETCH FIRST FROM c
 
 same

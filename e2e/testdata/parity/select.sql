@@ -24,7 +24,7 @@ SELECT next_snowflake() + 1 > 0, -next_snowflake() < 0
 proxy
 SELECT 'a' || next_snowflake(), concat(uuidv7(), '!'), ARRAY[next_snowflake(), next_snowflake()], ROW(next_snowflake(), 'x')
 
-proxy
+any
 SELECT (SELECT next_snowflake()), (SELECT uuidv7() AS inner_name)
 
 proxy
@@ -284,7 +284,7 @@ SELECT (uuidv7()).*
 same
 SELECT next_snowflake() ARRAY
 
-same
+proxy
 SELECT next_snowflake() SELECT
 
 same

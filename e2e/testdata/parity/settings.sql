@@ -20,7 +20,7 @@ proxy
 SELECT next_snowflake(), 'a\b', 'x'
 
 # Both in one message.
-server simple
+same simple
 SET standard_conforming_strings = off; SELECT next_snowflake(), 'a\'b'
 
 any simple
@@ -89,9 +89,6 @@ SELECT next_snowflake(), uuidv7()
 
 same
 SET bytea_output = 'escape'
-
-same
-SET default_transaction_read_only = on
 
 same
 SET transform_null_equals = on

@@ -125,7 +125,7 @@ DO $$ BEGIN INSERT INTO t(id, name) VALUES (next_snowflake(), 'do'); EXECUTE 'CR
 server
 SELECT id FROM t WHERE name = 'do'
 
-server once
+server simple
 CREATE TABLE ctas AS SELECT next_snowflake() AS id, id_to_timestamp(7) AS at; SELECT id FROM ctas
 
 kept simple
@@ -175,7 +175,7 @@ SELECT f4(next_snowflake())
 server
 CALL p1(1)
 
-any
+kept
 CALL p2(next_snowflake())
 
 server

@@ -45,7 +45,7 @@ proxy
 SELECT 'a''b', next_snowflake(), '''', uuidv7(), ''
 
 # Comments and forms stay as they are.
-proxy
+same
 /* head */ INSERT /* a */ INTO t /* b */ (id, name) -- c
 VALUES /* d */ (next_snowflake( /* in */ ), 'ß') /*trace='00-ab;c'*/ ; /* after */
 

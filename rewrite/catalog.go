@@ -1,11 +1,8 @@
 package rewrite
 
 import (
-	_ "embed"
 	"maps"
 	"slices"
-	"strings"
-	"sync"
 )
 
 // Names of the functions that are ours.
@@ -110,15 +107,16 @@ func (f *facts) every(schema, name string, ok func(Relation) bool) bool {
 		if schema != "" && r.Schema != schema {
 			continue
 		}
-		if found = ok(r); !found {
+		if !ok(r) {
 			return false
 		}
+		found = true
 	}
 	return found
 }
 
 // function tells whether every function of that name is an ordinary one that
-// returns one value.
+// returns one value. Schemas are not looked at: search_path decides among them.
 func (f *facts) function(name string) bool {
 	if !f.data.Known {
 		return builtinFunctions()[name]
@@ -126,29 +124,10 @@ func (f *facts) function(name string) bool {
 	return f.data.Functions[name]
 }
 
+// operator tells the same of the functions behind an operator.
 func (f *facts) operator(name string) bool {
 	if !f.data.Known {
 		return builtinOperators()[name]
 	}
 	return f.data.Operators[name]
-}
-
-// The names whose every overload in PostgreSQL 14 to 18 is an ordinary function
-// that returns one value, and the operators on such functions.
-var (
-	//go:embed builtin_functions.txt
-	functionNames string
-	//go:embed builtin_operators.txt
-	operatorNames string
-
-	builtinFunctions = sync.OnceValue(func() map[string]bool { return nameSet(functionNames) })
-	builtinOperators = sync.OnceValue(func() map[string]bool { return nameSet(operatorNames) })
-)
-
-func nameSet(lines string) map[string]bool {
-	set := map[string]bool{}
-	for name := range strings.Lines(lines) {
-		set[strings.TrimSuffix(name, "\n")] = true
-	}
-	return set
 }

@@ -2,21 +2,24 @@ package rewrite
 
 import pg "github.com/pganalyze/pg_query_go/v6"
 
+// target keeps an entry of a list whose columns have names.
+func (p *planner) target(t *pg.ResTarget) {
+	if t != nil && t.Name == "" && !p.named[t] {
+		p.named[t] = true
+		p.targets = append(p.targets, t)
+	}
+}
+
 // nameColumns gives a result column that took its name from a replaced call
 // that name again.
 func (p *planner) nameColumns() {
 	for _, t := range p.targets {
-		if t == nil || t.Name != "" {
-			continue
-		}
 		f := namedBy(t.Val)
-		if f == nil {
+		if f == nil || !p.replaced(p.tokenAt(f.Location)) {
 			continue
 		}
-		if from := p.tokenAt(f.Location); p.changed[from] {
-			end := p.targetEnd(t)
-			p.edits = append(p.edits, Edit{From: end, To: end, Kind: Text, Text: "AS " + lastName(f.Funcname)})
-		}
+		end := p.targetEnd(t)
+		p.edits = append(p.edits, Edit{From: end, To: end, Kind: Text, Text: "AS " + lastName(f.Funcname)})
 	}
 }
 
@@ -45,37 +48,39 @@ func namedBy(n *pg.Node) *pg.FuncCall {
 }
 
 // endsTarget are the words that can follow an entry of a SELECT or RETURNING
-// list. Inside an entry that is named by a call they stand only in parentheses
-// or in a CASE.
+// list. All are reserved: inside an entry they stand only in parentheses, in a
+// CASE, or behind a dot.
 var endsTarget = map[string]bool{
 	"from": true, "where": true, "group": true, "having": true, "window": true, "union": true, "intersect": true,
 	"except": true, "order": true, "limit": true, "offset": true, "fetch": true, "for": true, "into": true,
+	"on": true, "returning": true,
 }
 
 // targetEnd returns the index of the token behind an entry of a list.
 func (p *planner) targetEnd(t *pg.ResTarget) int {
-	depth := 0
+	parens, cases := 0, 0
 	for i := p.tokenAt(t.Location); i < len(p.tokens); i++ {
-		tok := p.tokens[i]
-		switch tok.Kind {
+		switch p.tokens[i].Kind {
 		case LParen, LBracket:
-			depth++
+			parens++
 		case RParen, RBracket:
-			if depth--; depth < 0 {
+			if parens--; parens < 0 {
 				return i
 			}
 		case Comma, Semicolon:
-			if depth == 0 {
+			if parens == 0 {
 				return i
 			}
 		case Ident:
-			word, _ := identName(tok, p.text)
-			switch {
+			if parens > 0 || p.tokens[i-1].Kind == Dot {
+				continue
+			}
+			switch word, _ := identName(p.tokens[i], p.text); {
 			case word == "case":
-				depth++
+				cases++
 			case word == "end":
-				depth--
-			case depth == 0 && endsTarget[word]:
+				cases--
+			case cases == 0 && endsTarget[word]:
 				return i
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/pgidproxy/pgidproxy/gen"
 )
@@ -70,7 +69,7 @@ func (p *planner) foldWith(w *pg.WithClause) {
 func (p *planner) foldTargets(list []*pg.Node) {
 	for _, n := range list {
 		if t := n.GetResTarget(); t != nil {
-			p.targets = append(p.targets, t)
+			p.target(t)
 			p.foldNode(t.Val)
 		}
 	}
@@ -85,153 +84,143 @@ func (p *planner) foldNodes(list []*pg.Node) {
 // foldNode folds in an expression and all below it.
 func (p *planner) foldNode(n *pg.Node) {
 	switch e := n.GetNode().(type) {
-	case nil, *pg.Node_AConst, *pg.Node_ColumnRef, *pg.Node_ParamRef, *pg.Node_TypeName, *pg.Node_String_:
 	case *pg.Node_SelectStmt:
 		p.foldSelect(e.SelectStmt)
-	case *pg.Node_ResTarget:
-		p.foldNode(e.ResTarget.Val)
-	case *pg.Node_List:
-		p.foldNodes(e.List.Items)
 	case *pg.Node_FuncCall:
-		if p.fold(e.FuncCall) {
+		f := e.FuncCall
+		if p.fold(f) {
 			return
 		}
-		p.foldNodes(e.FuncCall.Args)
-		p.foldNode(e.FuncCall.AggFilter)
-	default:
-		p.foldBelow(n.ProtoReflect())
-	}
-}
-
-// foldBelow goes through the parts of a node of any other kind.
-func (p *planner) foldBelow(m protoreflect.Message) {
-	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case f.Message() == nil || f.IsMap():
-		case f.IsList():
-			for i := range v.List().Len() {
-				p.foldMessage(v.List().Get(i).Message())
-			}
-		default:
-			p.foldMessage(v.Message())
+		// ORDER BY within a call is compared with the arguments.
+		if len(f.AggOrder) == 0 {
+			p.foldNodes(f.Args)
 		}
-		return true
-	})
-}
-
-func (p *planner) foldMessage(m protoreflect.Message) {
-	switch n := m.Interface().(type) {
-	case *pg.Node:
-		p.foldNode(n)
-	case *pg.TypeName, *pg.WindowDef:
+		p.foldNode(f.AggFilter)
 	default:
-		p.foldBelow(m)
+		children(n, p.foldNode)
 	}
 }
 
 // fold replaces a call of id_to_timestamp by its value, if it is one.
 func (p *planner) fold(f *pg.FuncCall) bool {
-	if lastName(f.Funcname) != IDToTimestamp {
+	if p.ours(f) != IDToTimestamp || !plainCall(f) || len(f.Args) != 1 {
 		return false
 	}
-	if p.ours(f) == "" {
-		p.explain(f, NotOurs)
-		return false
-	}
-	if !plainCall(f) || len(f.Args) != 1 {
-		p.explain(f, Arguments)
-		return false
-	}
-	t, null, ok := foldValue(f.Args[0])
-	if !ok {
-		p.explain(f, Constant)
-		return false
+	at := p.tokenAt(f.Location)
+	if p.replaced(at) {
+		return true
 	}
 	from, to, ok := p.callTokens(f)
 	if !ok {
-		p.explain(f, Follows)
+		p.decline(at, Follows)
 		return false
 	}
-	text := "NULL::timestamptz"
-	if !null {
-		text = "'" + t.Format("2006-01-02 15:04:05.999999") + "+00'::timestamptz"
+	v, ok := foldValue(f.Args[0])
+	if !ok || !p.decimal(from, to) {
+		p.decline(at, Constant)
+		return false
 	}
-	p.replace(from, to, Text, text)
+	p.replace(from, to, Text, v.literal())
 	return true
 }
 
+// decimal tells whether all integers among the tokens [from, to) are written in
+// a way that every version of PostgreSQL reads alike.
+func (p *planner) decimal(from, to int) bool {
+	for _, t := range p.tokens[from:to] {
+		if t.Kind == Int && strings.Trim(string(t.text(p.text)), "0123456789") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// folded is what id_to_timestamp gives: a time, or NULL.
+type folded struct {
+	time time.Time
+	ok   bool
+}
+
+// literal writes the value in the one form that every DateStyle and TimeZone
+// reads alike: ISO 8601 with the offset from UTC.
+func (v folded) literal() string {
+	if !v.ok {
+		return "NULL::timestamptz"
+	}
+	return "'" + v.time.UTC().Format("2006-01-02 15:04:05.999999") + "+00'::timestamptz"
+}
+
 // foldValue computes id_to_timestamp of a constant: ok is false where it is not
-// one, or where the server would choose no overload or report an error.
-func foldValue(n *pg.Node) (t time.Time, null, ok bool) {
+// one, or where the server would choose no overload or report an error. A
+// string without a type is text to the server, as is NULL.
+func foldValue(n *pg.Node) (v folded, ok bool) {
 	if c := n.GetTypeCast(); c != nil {
 		return foldCast(c)
 	}
 	c := n.GetAConst()
-	if c == nil {
-		return t, false, false
+	switch {
+	case c == nil:
+		return v, false
+	case c.Isnull:
+		return v, true
+	case c.GetIval() != nil || c.GetFval() != nil:
+		return foldInteger(c)
+	case c.GetSval() != nil:
+		return foldText(c.GetSval().Sval), true
 	}
-	if c.Isnull {
-		return t, true, true
-	}
-	switch v := c.Val.(type) {
-	case *pg.A_Const_Ival:
-		return foldInt(int64(v.Ival.Ival))
-	case *pg.A_Const_Fval:
-		// An integer beyond int4 comes as text; one beyond int8 is a numeric,
-		// for which there is no overload.
-		id, err := strconv.ParseInt(v.Fval.Fval, 10, 64)
-		if err != nil {
-			return t, false, false
-		}
-		return foldInt(id)
-	case *pg.A_Const_Sval:
-		return foldText(v.Sval.Sval)
-	}
-	return t, false, false
+	return v, false
 }
 
 // foldCast computes a constant with a type: 'text'::bigint and the like.
-func foldCast(c *pg.TypeCast) (t time.Time, null, ok bool) {
-	inner := c.Arg.GetAConst()
-	if inner == nil || !isType(c.TypeName, "int8", "int4", "uuid", "text") {
-		return t, false, false
+func foldCast(c *pg.TypeCast) (v folded, ok bool) {
+	to := builtinType(c.TypeName)
+	arg := c.Arg.GetAConst()
+	if arg == nil || to != "int8" && to != "int4" && to != "uuid" && to != "text" {
+		return v, false
 	}
-	if inner.Isnull {
-		return t, true, true
+	if arg.Isnull {
+		return v, true
 	}
-	s := inner.GetSval()
+	s := arg.GetSval()
 	if s == nil {
-		if i := inner.GetIval(); i != nil && isType(c.TypeName, "int8", "int4") {
-			return foldInt(int64(i.Ival))
+		number := arg.GetIval() != nil || arg.GetFval() != nil && to == "int8"
+		if !number || to != "int8" && to != "int4" {
+			return v, false
 		}
-		if f := inner.GetFval(); f != nil && isType(c.TypeName, "int8") {
-			if id, err := strconv.ParseInt(f.Fval, 10, 64); err == nil {
-				return foldInt(id)
-			}
-		}
-		return t, false, false
+		return foldInteger(arg)
 	}
-	switch {
-	case isType(c.TypeName, "text"):
-		return foldText(s.Sval)
-	case isType(c.TypeName, "int8"):
-		if id, err := strconv.ParseInt(s.Sval, 10, 64); err == nil && !strings.HasPrefix(s.Sval, "+") {
-			return foldInt(id)
+	switch to {
+	case "text":
+		return foldText(s.Sval), true
+	case "int8":
+		if id, err := strconv.ParseInt(s.Sval, 10, 64); err == nil {
+			return foldInt(id), true
 		}
-	case isType(c.TypeName, "uuid"):
-		if d, err := gen.Decode(s.Sval); err == nil && d.Kind != gen.KindSnowflake && d.Kind != gen.KindULID {
-			return d.Time, !d.HasTime, true
+	case "uuid":
+		if d, err := gen.Decode(s.Sval); err == nil && strings.HasPrefix(string(d.Kind), "uuid") {
+			return folded{d.Time, d.HasTime}, true
 		}
 	}
-	return t, false, false
+	return v, false
 }
 
-func foldInt(id int64) (time.Time, bool, bool) {
+// foldInteger computes a number. One that does not fit int4 is kept as text; one
+// that does not fit int8 either, or is no integer, is a numeric, for which there
+// is no overload.
+func foldInteger(c *pg.A_Const) (v folded, ok bool) {
+	if i := c.GetIval(); i != nil {
+		return foldInt(int64(i.Ival)), true
+	}
+	id, err := strconv.ParseInt(c.GetFval().GetFval(), 10, 64)
+	return foldInt(id), err == nil
+}
+
+func foldInt(id int64) folded {
 	t, ok := gen.SnowflakeTime(id)
-	return t, !ok, true
+	return folded{t, ok}
 }
 
-func foldText(s string) (time.Time, bool, bool) {
+func foldText(s string) folded {
 	d, err := gen.Decode(s)
-	return d.Time, err != nil || !d.HasTime, true
+	return folded{d.Time, err == nil && d.HasTime}
 }

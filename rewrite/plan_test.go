@@ -3,6 +3,7 @@ package rewrite
 import (
 	"bufio"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -11,8 +12,15 @@ import (
 )
 
 // testCatalog is a database with a plain table t, a partitioned one p, a view v
-// and a table r with an INSERT rule.
+// and a table r with an INSERT rule, a function one and an operator +! that
+// return one value, others two and +% that return sets. testdata/schema.sql
+// makes them.
 func testCatalog() *Catalog {
+	functions, operators := maps.Clone(builtinFunctions()), maps.Clone(builtinOperators())
+	for _, name := range []string{NextSnowflake, UUIDv7, IDToTimestamp, "one"} {
+		functions[name] = true
+	}
+	operators["+!"] = true
 	return NewCatalog(CatalogData{
 		Database: "db", Version: 150000, Known: true, Schema: "public",
 		Ours: map[string]bool{NextSnowflake: true, UUIDv7: true, IDToTimestamp: true},
@@ -21,7 +29,7 @@ func testCatalog() *Catalog {
 			{"public", "r", false, true}, {"public", "u", true, true}, {"public", "two", true, false},
 			{"other", "two", false, false}, {"public", "Ünï tbl", true, false},
 		},
-		Functions: builtinFunctions(), Operators: builtinOperators(),
+		Functions: functions, Operators: operators,
 	})
 }
 
@@ -45,7 +53,7 @@ func render(t *testing.T, p *Prepared, m Mode, first int) string {
 // readTable reads a file of cases: a line "> text", then "= edited text" or
 // "= " alone for none, then "! reason" for each call that is left alone.
 // Newlines in texts are written \n.
-func readTable(t *testing.T, file string, each func(line int, text, want string, reasons []string)) {
+func readTable(t testing.TB, file string, each func(line int, text, want string, reasons []string)) {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
@@ -106,7 +114,10 @@ func testTable(t *testing.T, file string, c *Catalog, m Mode) {
 	})
 }
 
-func TestPlanSimple(t *testing.T) { testTable(t, "testdata/simple.txt", testCatalog(), Simple) }
+func TestPlanSimple(t *testing.T) {
+	testTable(t, "testdata/simple.txt", testCatalog(), Simple)
+	testTable(t, "testdata/more.txt", testCatalog(), Simple)
+}
 
 func TestPlanExtended(t *testing.T) { testTable(t, "testdata/extended.txt", testCatalog(), Extended) }
 

@@ -9,6 +9,7 @@ const (
 	Unparsed     Reason = "unparsed"
 	Stored       Reason = "stored"
 	Statement    Reason = "statement"
+	Several      Reason = "several_statements"
 	AfterDDL     Reason = "after_ddl"
 	Site         Reason = "site"
 	Target       Reason = "target"
@@ -25,24 +26,25 @@ var sentences = map[Reason]string{
 	Unparsed:     "the statement was not understood",
 	Stored:       "the statement stores the call, or runs it later",
 	Statement:    "a statement of this kind is left to the server",
+	Several:      "several statements in one text cannot be prepared",
 	AfterDDL:     "a statement before it in the same text may change the schema",
 	Site:         "it is not certain that it is evaluated exactly once here",
 	Target:       "the target is not known as a table without INSERT rules",
-	SetReturning: "something beside it may return more than one value",
+	SetReturning: "something beside it may return a set",
 	Conditional:  "under a condition, and computing with the value could fail",
-	EarlyError:   "computing with the value could fail before another function runs",
+	EarlyError:   "computing with a value known beforehand could fail earlier than the server would",
 	Arguments:    "a call with arguments or clauses",
 	NotOurs:      "the name may mean another function, or ours is not there or not open to all",
 	Constant:     "the argument is not a constant whose time is known",
 	Follows:      "what follows the call would change its meaning",
 }
 
-// Sentence says the reason in words.
+// Sentence says the reason in words, to follow "left to the server: ".
 func (r Reason) Sentence() string { return sentences[r] }
 
 // A Call is one call of a function of ours that stands in a text.
 type Call struct {
-	Start    int // token of the reduced text that its name begins with
+	Start    int // token of the reduced text that its name, with its schema, begins with
 	Name     string
 	Replaced bool
 	Reason   Reason // why it is left alone

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"maps"
 
 	"github.com/jackc/pgx/v5"
 
@@ -18,90 +17,71 @@ var (
 	functionsQuery string
 	//go:embed catalog_ours.sql
 	oursQuery string
-	//go:embed catalog_fingerprint.sql
-	fingerprintQuery string
 )
 
 // LoadCatalog reads what plans need to know of a database, all of one moment.
 // It fails where the role may not read the catalog. The generation of the
 // result is 0.
 func LoadCatalog(ctx context.Context, conn *pgx.Conn) (*rewrite.Catalog, error) {
-	var d rewrite.CatalogData
-	err := pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
-		func(tx pgx.Tx) (err error) {
-			d, err = loadCatalog(ctx, tx)
-			return err
-		})
+	r, err := readCatalog(ctx, conn, 0)
 	if err != nil {
-		return nil, fmt.Errorf("read catalog: %w", err)
+		return nil, err
 	}
-	return rewrite.NewCatalog(d), nil
+	return rewrite.NewCatalog(r.data), nil
 }
 
-func loadCatalog(ctx context.Context, tx pgx.Tx) (d rewrite.CatalogData, err error) {
+// A reading is what one look at a database's catalog gives.
+type reading struct {
+	data  rewrite.CatalogData
+	notes []string // why calls of ours are left alone that a user may expect to be replaced; whole sentences
+}
+
+// readCatalog reads the catalog for a proxy that mints under a node, 0 for one
+// that no database's functions can have.
+func readCatalog(ctx context.Context, conn *pgx.Conn, node int) (r reading, err error) {
+	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
+		func(tx pgx.Tx) error { return r.load(ctx, tx, node) })
+	if err != nil {
+		return reading{}, fmt.Errorf("read catalog: %w", err)
+	}
+	return r, nil
+}
+
+func (r *reading) load(ctx context.Context, tx pgx.Tx, node int) error {
+	// Functions are named in full; operators and types are found through the path.
 	if _, err := tx.Exec(ctx, "SET LOCAL search_path = pg_catalog"); err != nil {
-		return d, err
+		return err
 	}
 	s, err := readServer(ctx, tx)
 	if err != nil {
-		return d, err
+		return err
 	}
-	d = rewrite.CatalogData{
+	r.data = rewrite.CatalogData{
 		Database: s.database, Version: s.version, Known: true,
 		Functions: map[string]bool{}, Operators: map[string]bool{},
 	}
-	config, found, err := readConfig(ctx, tx)
-	if err != nil {
-		return d, err
-	}
-	if found && config.Compatible() == nil {
-		d.Schema = config.Schema
-	}
-	if d.Ours, err = loadOurs(ctx, tx, d.Schema, s.version); err != nil {
-		return d, err
+	if err := r.loadOurs(ctx, tx, s, node); err != nil {
+		return err
 	}
 	rows, err := tx.Query(ctx, relationsQuery)
 	if err != nil {
-		return d, err
+		return err
 	}
-	if d.Relations, err = pgx.CollectRows(rows, pgx.RowToStructByPos[rewrite.Relation]); err != nil {
-		return d, err
+	if r.data.Relations, err = pgx.CollectRows(rows, pgx.RowToStructByPos[rewrite.Relation]); err != nil {
+		return err
 	}
 	if rows, err = tx.Query(ctx, functionsQuery); err != nil {
-		return d, err
+		return err
 	}
 	var name string
 	var operator, single bool
 	_, err = pgx.ForEachRow(rows, []any{&operator, &name, &single}, func() error {
 		if operator {
-			d.Operators[name] = single
+			r.data.Operators[name] = single
 		} else {
-			d.Functions[name] = single
+			r.data.Functions[name] = single
 		}
 		return nil
 	})
-	return d, err
-}
-
-// loadOurs tells which of our functions a call by name reaches. Another
-// function of the name that a call could mean, in any schema but a temporary
-// one, speaks against it, since sessions may have any search_path.
-func loadOurs(ctx context.Context, tx pgx.Tx, schema string, version int) (map[string]bool, error) {
-	rows, err := tx.Query(ctx, oursQuery, schema, version >= builtinUUIDv7)
-	if err != nil {
-		return nil, err
-	}
-	ours, others := map[string]bool{}, map[string]bool{}
-	var name string
-	var mine, open bool
-	_, err = pgx.ForEachRow(rows, []any{&name, &mine, &open}, func() error {
-		if mine && open {
-			ours[name] = true
-		} else {
-			others[name] = true
-		}
-		return nil
-	})
-	maps.DeleteFunc(ours, func(name string, _ bool) bool { return others[name] })
-	return ours, err
+	return err
 }

@@ -1,14 +1,19 @@
--- One value that changes with every change of what the catalog queries read. A
--- row's xmin is new after every change of it; counts tell what was dropped. What
--- initdb made (oid below 16384) is read for grants and comments only.
-SELECT pg_catalog.concat_ws(',',
-  (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hashint8(oid::int8 * 4294967296 + xmin::text::int8)::int8))
-    FROM pg_catalog.pg_class WHERE oid >= 16384 AND relkind IN ('r', 'p', 'v', 'm', 'f') AND relpersistence <> 't'),
-  (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hashint8(oid::int8 * 4294967296 + xmin::text::int8)::int8))
-    FROM pg_catalog.pg_rewrite WHERE oid >= 16384),
-  (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hashint8(oid::int8 * 4294967296 + xmin::text::int8)::int8))
-    FROM pg_catalog.pg_proc WHERE oid >= 16384 OR proname = 'uuidv7'),
-  (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hashint8(oid::int8 * 4294967296 + xmin::text::int8)::int8))
-    FROM pg_catalog.pg_operator WHERE oid >= 16384),
-  (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hashint8(oid::int8 * 4294967296 + xmin::text::int8)::int8))
-    FROM pg_catalog.pg_namespace WHERE nspname NOT LIKE 'pg\_%'))
+-- One value that changes with every change of what the catalog queries read, but
+-- for pgid.config, and whether that is there. A row has another xmin after every
+-- change of it; count and sum tell what was dropped. What initdb made (oid below
+-- 16384) stays as it is but for grants.
+SELECT pg_catalog.concat_ws(',', pg_catalog.current_setting('server_version_num'),
+  (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()),
+  (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(c.oid, c.xmin), 0)))
+    FROM pg_catalog.pg_class c WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'f') AND c.relpersistence <> 't'),
+  (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(w.oid, w.xmin), 0)))
+    FROM pg_catalog.pg_rewrite w WHERE w.oid >= 16384),
+  (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(p.oid, p.xmin), 0)))
+    FROM pg_catalog.pg_proc p WHERE p.oid >= 16384 OR p.proname = 'uuidv7'),
+  (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(o.oid, o.xmin), 0)))
+    FROM pg_catalog.pg_operator o WHERE o.oid >= 16384),
+  (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(n.oid, n.xmin), 0)))
+    FROM pg_catalog.pg_namespace n WHERE NOT pg_catalog.starts_with(n.nspname::text, 'pg_t')),
+  (SELECT count(*) FROM pg_catalog.pg_type t WHERE t.typname = 'id_to_timestamp')),
+  EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = 'pgid' AND c.relname = 'config')

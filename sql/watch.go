@@ -2,8 +2,11 @@ package sql
 
 import (
 	"context"
+	_ "embed"
 	"log/slog"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,269 +16,277 @@ import (
 
 const (
 	pollInterval = time.Second
-	// staleAfter is how long a catalog is relied on while it cannot be polled.
-	staleAfter = 3 * time.Second
-	// queryTimeout bounds one reading of the catalog.
-	queryTimeout = 10 * time.Second
+	// staleAfter is how long a catalog is relied on without a poll that has
+	// confirmed it.
+	staleAfter = 5 * time.Second
+	// attemptTimeout bounds one attempt to connect, poll and read.
+	attemptTimeout = 30 * time.Second
+	// maxPause is the longest pause between attempts that fail, in polls.
+	maxPause = 16
 )
 
-// Watchers holds a Watcher for each database that sessions were opened to. It
-// is safe for concurrent use.
-type Watchers struct {
-	config *pgx.ConnConfig // server and role; each database is read on a connection of its own
-	log    *slog.Logger
-	tick   <-chan time.Time // when to poll; nil: every second. Tests poll when they like.
-	ctx    context.Context
-	cancel context.CancelFunc
-	group  sync.WaitGroup
+//go:embed catalog_fingerprint.sql
+var fingerprintQuery string
 
-	mu  sync.Mutex
-	all map[string]*Watcher
-}
-
-// NewWatchers returns an empty set that reads with the server and role of
-// config. Close ends what it starts.
-func NewWatchers(config *pgx.ConnConfig, log *slog.Logger) *Watchers {
-	ctx, cancel := context.WithCancel(context.Background())
-	return &Watchers{config: config, log: log, ctx: ctx, cancel: cancel, all: map[string]*Watcher{}}
-}
-
-// Database returns the catalog of a database, which is read from the first use
-// on: a name that is only asked for, before the server has let the client in,
-// costs nothing.
-func (ws *Watchers) Database(name string) *Database { return &Database{set: ws, name: name} }
-
-// watcher returns the watcher of a database, which begins to read it at its
-// first use.
-func (ws *Watchers) watcher(name string) *Watcher {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	w := ws.all[name]
-	if w == nil {
-		w = newWatcher(ws.config, ws.log.With("database", name), name)
-		w.tick = ws.tick
-		ws.all[name] = w
-		ws.group.Go(func() { w.run(ws.ctx) })
-	}
-	return w
-}
-
-// A Database is what a session asks of its database's Watcher. Its methods are
-// those of Watcher.
-type Database struct {
-	set  *Watchers
-	name string
-	once sync.Once
-	w    *Watcher
-}
-
-func (d *Database) watcher() *Watcher {
-	d.once.Do(func() { d.w = d.set.watcher(d.name) })
-	return d.w
-}
-
-// Current returns what may be relied on now, or nil.
-func (d *Database) Current() *rewrite.Catalog { return d.watcher().Current() }
-
-// Begin tells that statements which may change the schema are under way.
-func (d *Database) Begin() { d.watcher().Begin() }
-
-// End tells that they are done.
-func (d *Database) End() { d.watcher().End() }
-
-// Fresh waits until Current is not nil or ctx is done.
-func (d *Database) Fresh(ctx context.Context) { d.watcher().Fresh(ctx) }
-
-// Close ends all watchers and waits for them.
-func (ws *Watchers) Close() {
-	ws.cancel()
-	ws.group.Wait()
-}
-
-// A Watcher keeps one database's catalog up to date: it polls, and reads again
-// when told of a change. Its methods are safe for concurrent use.
-type Watcher struct {
-	config *pgx.ConnConfig
-	conn   *pgx.Conn // owned by run
-	log    *slog.Logger
-	tick   <-chan time.Time
-
-	wake chan struct{} // capacity 1: read now
-
-	mu         sync.Mutex
-	catalog    *rewrite.Catalog // the last one read; nil before the first
-	unreadable bool             // the last attempt failed
-	dirty      bool             // catalog is from before the last End
-	inFlight   int              // Begins without their End
-	changes    uint64           // Begins so far: a load during which it moved is not fresh
-	generation uint64
-	readAt     time.Time     // when catalog was last known to be right
-	fresh      chan struct{} // closed when Current may have become non-nil
-}
-
-func newWatcher(config *pgx.ConnConfig, log *slog.Logger, database string) *Watcher {
-	config = config.Copy()
-	config.Database = database
-	config.RuntimeParams["application_name"] = "pgidproxy catalog"
-	config.RuntimeParams["statement_timeout"] = "10000"
-	config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = 5 * time.Second
-	}
-	return &Watcher{config: config, log: log, wake: make(chan struct{}, 1), fresh: make(chan struct{})}
-}
+// configQuery gives a value that changes with every change of pgid.config.
+const configQuery = `SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(c.xmin, c.ctid), 0)))
+	FROM pgid.config c`
 
 // unknown is the catalog of a database that cannot be read.
 var unknown = rewrite.NewCatalog(rewrite.CatalogData{})
 
-// Current returns what may be relied on now; nil while the database is being
-// changed or read again.
-func (w *Watcher) Current() *rewrite.Catalog {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.current()
+// A Watcher keeps one database's catalog up to date: it polls, and reads again
+// when told of a change. Its methods are safe for concurrent use.
+//
+// What may be relied on is, at any time, one of:
+//
+//	not read yet     nil
+//	being changed    nil, from the first Begin until an attempt that started after the last End has ended
+//	current          the catalog, confirmed by an attempt that started after the last End
+//	stale            nil: there is a catalog, but no poll has confirmed it for staleAfter
+//	unreadable       unknown: there never was a catalog, and the last attempt to read one failed
+type Watcher struct {
+	config *pgx.ConnConfig
+	node   int
+	log    *slog.Logger
+	wake   chan struct{} // capacity 1: try now
+	stale  time.Duration
+
+	// current is what the fields below come to. It is stored under mu and
+	// loaded without.
+	current atomic.Pointer[rewrite.Catalog]
+
+	mu          sync.Mutex
+	catalog     *rewrite.Catalog // the last one read; nil before the first
+	fingerprint string           // of catalog
+	generation  uint64           // readings so far
+	notes       []string         // of the last reading, as logged
+	inFlight    int              // Begins without their End
+	changes     uint64           // Begins and Ends so far
+	valid       bool             // catalog is confirmed
+	blind       bool             // there is no catalog, and an attempt after the last End has failed
+	failures    int              // attempts that failed since the last that did not
+	pause       int              // polls that are still left out after those
+	confirmed   uint64           // attempts that succeeded
+	expiry      *time.Timer      // ends valid
+	news        chan struct{}    // closed after each attempt
+
+	// Owned by the set, under its lock.
+	users   int           // sessions
+	running bool          // run is
+	hangUp  chan struct{} // capacity 1: end if there are no users
 }
 
-// current is Current with w.mu held.
-func (w *Watcher) current() *rewrite.Catalog {
-	switch {
-	case w.inFlight > 0 || w.dirty:
-		return nil
-	case w.catalog != nil && (!w.unreadable || time.Since(w.readAt) < staleAfter):
-		return w.catalog
-	case w.unreadable:
-		return unknown
+func newWatcher(config *pgx.ConnConfig, node int, stale time.Duration, log *slog.Logger) *Watcher {
+	return &Watcher{
+		config: config, node: node, log: log, stale: stale,
+		wake: make(chan struct{}, 1), hangUp: make(chan struct{}, 1), news: make(chan struct{}),
 	}
-	return nil
 }
 
-// Begin and End enclose statements that may change the schema.
+// Current returns what may be relied on now, nil for nothing: see Watcher.
+func (w *Watcher) Current() *rewrite.Catalog { return w.current.Load() }
+
+// publish is called with w.mu held after every change of state.
+func (w *Watcher) publish() {
+	var c *rewrite.Catalog
+	switch {
+	case w.inFlight > 0:
+	case w.valid:
+		c = w.catalog
+	case w.blind:
+		c = unknown
+	}
+	w.current.Store(c)
+}
+
+// Begin tells that statements which may change the schema are under way.
 func (w *Watcher) Begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.inFlight++
 	w.changes++
-	w.dirty = true
+	w.valid, w.blind = false, false
+	w.publish()
 }
 
-// End is called when such a statement is done: the catalog is read again.
+// End tells that what a Begin announced is done, committed or not.
 func (w *Watcher) End() {
 	w.mu.Lock()
 	w.inFlight--
 	w.changes++
 	w.mu.Unlock()
+	w.tryNow()
+}
+
+func (w *Watcher) tryNow() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Fresh waits until Current is not nil or ctx is done.
+// Fresh waits until Current is not nil or ctx is done, or for as long as the
+// database answers.
 func (w *Watcher) Fresh(ctx context.Context) {
 	for {
 		w.mu.Lock()
-		fresh, ok := w.fresh, w.current() != nil
+		news, over := w.news, w.current.Load() != nil || w.failures > 0
 		w.mu.Unlock()
-		if ok {
+		if over {
 			return
 		}
 		select {
-		case <-fresh:
+		case <-news:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// run reads and polls until ctx is done.
-func (w *Watcher) run(ctx context.Context) {
-	defer func() {
-		if w.conn != nil {
-			w.conn.Close(context.WithoutCancel(ctx))
-		}
-	}()
-	tick := w.tick
-	if tick == nil {
-		t := time.NewTicker(pollInterval)
-		defer t.Stop()
-		tick = t.C
+// attempt connects where it must, polls, and reads the catalog when that has
+// changed. It returns the connection to go on with, nil after a failure to make
+// one.
+func (w *Watcher) attempt(ctx context.Context, conn *pgx.Conn) *pgx.Conn {
+	changes, last, ok := w.due()
+	if !ok {
+		return conn
 	}
-	fingerprint := ""
-	for {
-		fingerprint = w.refresh(ctx, fingerprint)
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick:
-		case <-w.wake:
-		}
-	}
-}
-
-// refresh reads the catalog when its fingerprint is another than last, and
-// returns the present one, "" when it could not be read.
-func (w *Watcher) refresh(ctx context.Context, last string) string {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	bounded, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
-	w.mu.Lock()
-	changes, busy := w.changes, w.inFlight > 0
-	w.mu.Unlock()
-	if busy {
-		return last // what is being changed is read when it is done
+	conn, fingerprint, err := w.poll(bounded, conn)
+	var r *reading
+	if err == nil && fingerprint != last {
+		r = new(reading)
+		*r, err = readCatalog(bounded, conn, w.node)
 	}
-	fingerprint, loaded, err := w.read(ctx, last)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if ctx.Err() != nil {
+		return conn
+	}
 	if err != nil {
-		if ctx.Err() == nil && !w.unreadable {
-			w.log.Warn("catalog cannot be read: calls are replaced only where no table has to be known", "err", err)
-		}
-		w.unreadable = true
-		if w.changes == changes {
-			w.dirty = w.dirty && w.catalog != nil && time.Since(w.readAt) < staleAfter
-		}
+		w.failed(err, changes)
+		return conn
+	}
+	if r != nil {
+		w.adopt(r, fingerprint)
+	}
+	w.succeeded(changes)
+	return conn
+}
+
+// due tells whether an attempt is to be made now, and what it starts from. What
+// is being changed is read when that is done. One that is left out after
+// failures counts as another failure.
+func (w *Watcher) due() (changes uint64, fingerprint string, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.pause > 0 {
+		w.pause--
+		w.blind = w.catalog == nil && w.inFlight == 0
 		w.announce()
-		return ""
+		return 0, "", false
 	}
-	if w.unreadable {
-		w.log.Info("catalog can be read again")
-		w.unreadable = false
-	}
-	w.readAt = time.Now()
-	if loaded != nil {
-		w.generation++
-		if w.catalog != nil && w.catalog.Equal(loaded) {
-			loaded = w.catalog
+	return w.changes, w.fingerprint, w.inFlight == 0
+}
+
+// poll takes the fingerprint, before the catalog is read: a change between the
+// two makes the next one differ.
+func (w *Watcher) poll(ctx context.Context, conn *pgx.Conn) (*pgx.Conn, string, error) {
+	if conn == nil || conn.IsClosed() {
+		c, err := pgx.ConnectConfig(ctx, w.config)
+		if err != nil {
+			return nil, "", err
 		}
-		w.catalog = loaded.At(w.generation)
+		conn = c
 	}
+	var fingerprint, config string
+	var installed bool
+	err := conn.QueryRow(ctx, fingerprintQuery).Scan(&fingerprint, &installed)
+	if err == nil && installed {
+		err = conn.QueryRow(ctx, configQuery).Scan(&config)
+	}
+	return conn, fingerprint + "/" + config, err
+}
+
+// adopt makes r the catalog. Where it says the same as the last one, plans made
+// for that stay. w.mu is held.
+func (w *Watcher) adopt(r *reading, fingerprint string) {
+	c := rewrite.NewCatalog(r.data)
+	if w.catalog != nil && w.catalog.Equal(c) {
+		c = w.catalog
+	}
+	w.generation++
+	w.catalog, w.fingerprint = c.At(w.generation), fingerprint
+	if !slices.Equal(w.notes, r.notes) {
+		for _, note := range r.notes {
+			w.log.Warn(note)
+		}
+	}
+	w.notes = r.notes
+	w.log.Debug("catalog read", "generation", w.generation, "relations", len(r.data.Relations))
+}
+
+// succeeded confirms the catalog for an attempt that began when w.changes was
+// changes. w.mu is held.
+func (w *Watcher) succeeded(changes uint64) {
+	if w.failures > 0 {
+		w.log.Info("catalog can be read again")
+	}
+	w.failures, w.pause = 0, 0
+	w.confirmed++
 	if w.changes == changes {
-		w.dirty = false
+		w.valid, w.blind = true, false
+		n := w.confirmed
+		w.stopExpiry()
+		w.expiry = time.AfterFunc(w.stale, func() { w.expire(n) })
 	}
 	w.announce()
-	return fingerprint
 }
 
-// announce wakes those who wait in Fresh. w.mu is held.
+// failed takes down an attempt that failed. w.mu is held.
+func (w *Watcher) failed(err error, changes uint64) {
+	if w.failures == 0 {
+		w.log.Warn("catalog cannot be read: calls are left to the server, or, where it never could be, replaced only where no table has to be known", "err", err)
+	}
+	w.pause = min(1<<w.failures, maxPause) - 1
+	w.failures = min(w.failures+1, maxPause)
+	if w.catalog == nil && w.changes == changes {
+		w.blind = true
+	}
+	w.announce()
+}
+
+// announce publishes, and wakes those who wait in Fresh. w.mu is held.
 func (w *Watcher) announce() {
-	close(w.fresh)
-	w.fresh = make(chan struct{})
+	w.publish()
+	close(w.news)
+	w.news = make(chan struct{})
 }
 
-// read takes the fingerprint, and the catalog where it has changed. The
-// fingerprint comes first: a change between the two makes the next one differ.
-func (w *Watcher) read(ctx context.Context, last string) (fingerprint string, c *rewrite.Catalog, err error) {
-	if w.conn == nil || w.conn.IsClosed() {
-		if w.conn, err = pgx.ConnectConfig(ctx, w.config); err != nil {
-			w.conn = nil
-			return "", nil, err
-		}
+// expire ends what the nth success has confirmed, unless there was another one.
+func (w *Watcher) expire(n uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.confirmed == n {
+		w.valid = false
+		w.publish()
 	}
-	if err = w.conn.QueryRow(ctx, fingerprintQuery).Scan(&fingerprint); err != nil {
-		return "", nil, err
+}
+
+func (w *Watcher) stopExpiry() {
+	if w.expiry != nil {
+		w.expiry.Stop()
 	}
-	if fingerprint != last {
-		c, err = LoadCatalog(ctx, w.conn)
-	}
-	return fingerprint, c, err
+}
+
+// rest ends what is confirmed, since nobody polls any more.
+func (w *Watcher) rest() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopExpiry()
+	w.confirmed++
+	w.valid, w.blind, w.failures, w.pause = false, false, 0, 0
+	w.publish()
 }

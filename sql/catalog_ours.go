@@ -1,0 +1,128 @@
+package sql
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pgidproxy/pgidproxy/rewrite"
+)
+
+// A candidate is something that a call of one of our names could mean.
+type candidate struct {
+	Schema, Name string
+	Args         string // types of the arguments, as oidvectortypes writes them
+	Body         string
+	Ordinary     bool // an ordinary function that returns one value
+	Least, Most  int  // arguments that a call may have
+	Open         bool // to everybody
+	Comment      string
+}
+
+// callable tells whether a call as we replace them could mean c: without an
+// argument, or with one for id_to_timestamp.
+func (c *candidate) callable() bool {
+	if c.Name == rewrite.IDToTimestamp {
+		return c.Least <= 1 && c.Most >= 1
+	}
+	return c.Least <= 0
+}
+
+// loadOurs tells which of our functions a call by name reaches, whatever
+// search_path a session may have: every function that could be meant must be
+// ours and open to all.
+func (r *reading) loadOurs(ctx context.Context, tx pgx.Tx, s server, node int) error {
+	config, found, err := readConfig(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if found {
+		if err := config.Compatible(); err != nil {
+			r.note("calls are left to the server: %v", err)
+			found = false
+		}
+	}
+	if found {
+		r.data.Schema = config.Schema
+		if w := config.copied(s); w != "" {
+			r.note("%s", w)
+		}
+	}
+	rows, err := tx.Query(ctx, oursQuery)
+	if err != nil {
+		return err
+	}
+	candidates, err := pgx.CollectRows(rows, pgx.RowToStructByPos[candidate])
+	if err != nil {
+		return err
+	}
+	r.data.Ours = r.judge(candidates, config, found, s.version)
+	if found && node != 0 && config.FunctionNode == node {
+		delete(r.data.Ours, rewrite.NextSnowflake)
+		r.note("next_snowflake is left to the server: the database's functions mint under this proxy's node %d, "+
+			"so that both would make equal ids. Give them another with pgidproxy install --function-node", node)
+	}
+	return nil
+}
+
+func (r *reading) note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
+// judge returns the names for which ours is all that can be meant. config is
+// what is recorded in the database, if found.
+func (r *reading) judge(candidates []candidate, config InstalledConfig, found bool, version int) map[string]bool {
+	missing := map[string]int{rewrite.NextSnowflake: 1, rewrite.UUIDv7: 1, rewrite.IDToTimestamp: 3}
+	bad := map[string]bool{}
+	var bodies map[function]string
+	if found {
+		bodies = shippedBodies(config)
+	}
+	for _, c := range candidates {
+		if !c.callable() {
+			continue
+		}
+		builtin := c.Schema == "pg_catalog" && c.Name == rewrite.UUIDv7 && version >= builtinUUIDv7
+		ours := builtin
+		if found && !builtin && c.Schema == config.Schema {
+			marked := strings.HasPrefix(c.Comment, "pgidproxy ")
+			body, known := bodies[function{c.Name, c.Args}]
+			ours = c.Ordinary && known && (c.Body == body || config.Version < Version && marked)
+			if marked && !ours {
+				r.note("calls of %s are left to the server: %s.%s(%s) is not as this program installs it. Run pgidproxy install",
+					c.Name, c.Schema, c.Name, c.Args)
+			}
+		}
+		switch {
+		case !ours || !c.Open:
+			bad[c.Name] = true
+		case builtin || c.Name != rewrite.UUIDv7 || version < builtinUUIDv7:
+			missing[c.Name]--
+		}
+	}
+	all := map[string]bool{}
+	for name, n := range missing {
+		if n == 0 && !bad[name] {
+			all[name] = true
+		}
+	}
+	return all
+}
+
+// functionText finds the functions in our scripts, before these are rendered.
+var functionText = regexp.MustCompile(`(?s)CREATE OR REPLACE FUNCTION \{schema\}\.(\w+)\(([^)]*)\)[^$]*\$pgid\$(.*?)\$pgid\$`)
+
+// shippedBodies returns the bodies of the functions that this program installs
+// with such a configuration.
+func shippedBodies(config InstalledConfig) map[function]string {
+	o := InstallOptions{Schema: config.Schema, FunctionNode: config.FunctionNode}
+	bodies := map[function]string{}
+	for _, m := range functionText.FindAllStringSubmatch(functionsSQL+uuidv7SQL, -1) {
+		args := m[2][strings.LastIndexByte(m[2], ' ')+1:] // without the argument's name
+		bodies[function{m[1], args}] = render(m[3], o)
+	}
+	return bodies
+}

@@ -82,9 +82,11 @@ const firstCatalog = 10 * time.Second
 // environment's context is done and all sessions have ended.
 func (p *proxy) serve(env *environment, open func() (net.Listener, error), ready func(net.Addr)) error {
 	watchers := sql.NewWatchers(p.config, env.log)
+	watchers.Node = p.generator.Node()
 	defer watchers.Close()
 	ctx, cancel := context.WithTimeout(env.ctx, firstCatalog)
 	watchers.Database(p.config.Database).Fresh(ctx)
+	watchers.Release(p.config.Database)
 	cancel()
 	l, err := open()
 	if err != nil {
@@ -94,6 +96,7 @@ func (p *proxy) serve(env *environment, open func() (net.Listener, error), ready
 		Listeners:    []net.Listener{l},
 		Upstream:     &p.config.Config,
 		Hooks:        p.hooks(watchers),
+		Closed:       func(i wire.SessionInfo) { watchers.Release(i.Database) },
 		Log:          env.log,
 		DrainTimeout: p.settings.DrainTimeout,
 	})

@@ -31,6 +31,7 @@ import (
 //	drip                                      the session sends single bytes from here on
 //	mint proxy 2                              ids shown since the last such line: so many, made there
 //	                                          (proxy: also ascending; unordered: by the proxy; any: wherever)
+//	ready                                     waits until the proxy has read the database again, after DDL
 //	repeat 3 … end                            the lines between, three times
 //
 // A script runs directly and through the proxy; what is received must be equal.
@@ -93,7 +94,7 @@ func readCommands(t *testing.T, file string) []command {
 			if c.message, c.times, err = parseMessage(c.args); err != nil {
 				t.Fatalf("%s:%d: %v", file, i+1, err)
 			}
-		case "<", "@", "drip", "mint":
+		case "<", "@", "drip", "mint", "ready":
 		default:
 			t.Fatalf("%s:%d: unknown word %q", file, i+1, c.verb)
 		}
@@ -245,6 +246,8 @@ func runCommands(t *testing.T, s server, commands []command) {
 		switch c.verb {
 		case "@":
 			session = c.args[0]
+		case "ready":
+			subject.ready(t)
 		case "drip":
 			a.drip, b.drip = true, true
 		case ">":

@@ -2,7 +2,6 @@ package rewrite
 
 import (
 	"errors"
-	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -136,10 +135,6 @@ func builtinElement(t *pg.TypeName) string {
 		return ""
 	}
 	return parts[0]
-}
-
-func isType(t *pg.TypeName, types ...string) bool {
-	return slices.Contains(types, builtinType(t))
 }
 
 // children calls visit for every node right below n.

@@ -5,6 +5,15 @@ import pg "github.com/pganalyze/pg_query_go/v6"
 // castType returns the type of a call of ours that makes ids, or of a cast of
 // one that cannot fail; "" for all else.
 func (p *planner) castType(c *pg.TypeCast) string {
+	if t, ok := p.casts[c]; ok {
+		return t
+	}
+	t := p.cast(c)
+	p.casts[c] = t
+	return t
+}
+
+func (p *planner) cast(c *pg.TypeCast) string {
 	from := ""
 	switch e := c.Arg.GetNode().(type) {
 	case *pg.Node_FuncCall:
@@ -33,6 +42,15 @@ func (p *planner) castType(c *pg.TypeCast) string {
 // does not tell. A parameter counts as harmless, since it takes the type of what
 // stands beside it if the client does not declare it.
 func (p *planner) harmless(n *pg.Node) bool {
+	if h, ok := p.harms[n]; ok {
+		return h
+	}
+	h := p.noHarm(n)
+	p.harms[n] = h
+	return h
+}
+
+func (p *planner) noHarm(n *pg.Node) bool {
 	switch e := n.GetNode().(type) {
 	case nil, *pg.Node_AConst, *pg.Node_ParamRef, *pg.Node_SqlvalueFunction, *pg.Node_BoolExpr, *pg.Node_NullTest,
 		*pg.Node_BooleanTest, *pg.Node_SetToDefault:

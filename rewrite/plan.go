@@ -21,10 +21,12 @@ type planner struct {
 	call   map[int]int // index in calls by the token that a call begins with
 	using  []string    // relations relied on
 
-	targets []*pg.ResTarget        // entries of lists whose columns have names
-	named   map[*pg.ResTarget]bool // those
-	stmt    *pg.Node               // the statement at hand
-	pending []pending              // its calls that may be replaced, if nothing else speaks against it
+	targets []*pg.ResTarget         // entries of lists whose columns have names
+	named   map[*pg.ResTarget]bool  // those
+	casts   map[*pg.TypeCast]string // what castType and harmless said
+	harms   map[*pg.Node]bool
+	stmt    *pg.Node  // the statement at hand
+	pending []pending // its calls that may be replaced, if nothing else speaks against it
 }
 
 // pending is a call that is computed exactly once.
@@ -41,6 +43,7 @@ type pending struct {
 func build(text []byte, sh *Shape, c *Catalog, mode Mode) *Plan {
 	p := &planner{
 		text: text, tokens: sh.Tokens, facts: c.facts, call: map[int]int{}, named: map[*pg.ResTarget]bool{},
+		casts: map[*pg.TypeCast]string{}, harms: map[*pg.Node]bool{},
 	}
 	tree, err := parse(text, sh.Tokens)
 	if err != nil {

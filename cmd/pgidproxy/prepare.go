@@ -36,8 +36,8 @@ func (c *serveCommand) prepare(env *environment) error {
 	}
 	switch {
 	case copied != "":
-		// An install would record this database as the original.
-		env.log.Warn(copied)
+		// An install would record this database as the original. The warning is
+		// given with the catalog, as for every other database.
 	case found && recorded.Version == sql.Version:
 	case c.Install == "auto":
 		c.install(env, conn)

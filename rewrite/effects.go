@@ -175,8 +175,8 @@ func effectsOfOne(text []byte) Effects {
 		return Effects{DropAll: all, Settings: all}
 	case classCreate:
 		return effectsOfCreate(&l)
-	case classAlter: // a temporary relation may be given the name of another
-		return Effects{Schema: true, TempAny: containsFold(text, "rename", 0, 4)}
+	case classAlter:
+		return effectsOfAlter(&l)
 	case classSchema:
 		return Effects{Schema: true}
 	case classExplain:
@@ -185,6 +185,31 @@ func effectsOfOne(text []byte) Effects {
 		return Effects{Schema: true, TempAny: true, Settings: true}
 	}
 	return anything
+}
+
+// effectsOfAlter reads the new name of a relation: a temporary one may be given
+// the name of another.
+func effectsOfAlter(l *lexer) Effects {
+	e := Effects{Schema: true}
+	var last Token
+	for {
+		t := l.next()
+		switch {
+		case l.err != nil:
+			return anything
+		case t.Kind == 0:
+			return e
+		case t.isWord(l.src, "to") && last.isWord(l.src, "rename"):
+			name, ok := identName(l.next(), l.src)
+			if !ok {
+				e.TempAny = true
+			} else {
+				e.Temp = append(e.Temp, name)
+			}
+			return e
+		}
+		last = t
+	}
 }
 
 // effectsOfRows looks for set_config, which changes settings.

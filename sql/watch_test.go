@@ -2,7 +2,10 @@ package sql
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +16,95 @@ import (
 	"github.com/pgidproxy/pgidproxy/rewrite"
 )
 
+// TestWatcherStates goes through the states without a database.
+func TestWatcherStates(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(nil, 0, time.Hour, slog.New(slog.DiscardHandler))
+	defer w.stopExpiry()
+	read := func(changes uint64, schema string) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.adopt(&reading{data: rewrite.CatalogData{Known: true, Schema: schema}}, schema)
+		w.succeeded(changes)
+	}
+	fail := func(changes uint64) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.failed(errors.New("down"), changes)
+		w.pause = 0
+	}
+	due := func() (changes uint64) {
+		changes, _, _ = w.due()
+		return changes
+	}
+	var start uint64
+	var first *rewrite.Catalog
+	steps := []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"not read yet", func() {}, "nothing"},
+		{"changed before the first reading", func() { start = due(); w.Begin() }, "nothing"},
+		{"failed while being changed", func() { fail(start) }, "nothing"},
+		{"no longer changed", func() { w.End() }, "nothing"},
+		{"failed after the change", func() { fail(due()) }, "unknown"},
+		{"changed again", func() { w.Begin() }, "nothing"},
+		{"read", func() { w.End(); read(due(), "a"); first = w.Current() }, "known"},
+		{"a poll has failed", func() { fail(due()) }, "known"},
+		{"too many have", func() { w.expire(w.confirmed) }, "nothing"},
+		{"fails on", func() { fail(due()) }, "nothing"},
+		{"read again", func() { read(due(), "a") }, "known"},
+		{"an old timer", func() { w.expire(w.confirmed - 1) }, "known"},
+		{"reading begins, then a change", func() { start = due(); w.Begin() }, "nothing"},
+		{"reading ends first", func() { read(start, "a") }, "nothing"},
+		{"change ends", func() { w.End() }, "nothing"},
+		{"read after it", func() { read(due(), "a") }, "known"},
+		{"a change within a reading", func() { start = due(); w.Begin(); w.End(); read(start, "b") }, "nothing"},
+		{"that fails", func() { fail(due()) }, "nothing"},
+		{"two changes", func() { w.Begin(); w.Begin(); w.End(); read(due(), "b") }, "nothing"},
+		{"both over", func() { w.End(); read(due(), "b") }, "known"},
+		{"nobody polls any more", func() { w.rest() }, "nothing"},
+		{"somebody does", func() { read(due(), "b") }, "known"},
+	}
+	for _, step := range steps {
+		step.do()
+		got := "known"
+		switch c := w.Current(); {
+		case c == nil:
+			got = "nothing"
+		case !c.Known():
+			got = "unknown"
+		}
+		if got != step.want {
+			t.Errorf("%s: %s, want %s", step.name, got, step.want)
+		}
+	}
+	if first.Equal(w.Current()) || w.Current().Generation() <= first.Generation() {
+		t.Error("the last catalog is the first")
+	}
+}
+
+func TestPausesGrow(t *testing.T) {
+	t.Parallel()
+	w := newWatcher(nil, 0, time.Hour, slog.New(slog.DiscardHandler))
+	var got []int
+	for range 6 {
+		w.mu.Lock()
+		w.failed(errors.New("down"), 0)
+		got = append(got, w.pause)
+		w.mu.Unlock()
+		for _, _, ok := w.due(); !ok; _, _, ok = w.due() {
+			if w.Current() != unknown {
+				t.Fatal("no catalog in a pause")
+			}
+		}
+	}
+	if fmt.Sprint(got) != "[0 1 3 7 15 15]" {
+		t.Errorf("pauses %v", got)
+	}
+}
+
 // watched watches a fresh database with the functions; polls come when the test
 // says so.
 func watched(t *testing.T, s *devpg.Server) (conn *pgx.Conn, d *Database, tick chan time.Time) {
@@ -21,12 +113,23 @@ func watched(t *testing.T, s *devpg.Server) (conn *pgx.Conn, d *Database, tick c
 	if err != nil {
 		t.Fatal(err)
 	}
+	ws, tick := testWatchers(t, config)
+	return conn, ws.Database(config.Database), tick
+}
+
+func testWatchers(t *testing.T, config *pgx.ConnConfig) (*Watchers, chan time.Time) {
 	ws := NewWatchers(config, slog.New(slog.DiscardHandler))
-	tick = make(chan time.Time)
-	ws.tick = tick
+	tick := make(chan time.Time)
+	ws.tick, ws.stale = tick, time.Hour
 	t.Cleanup(ws.Close)
-	d = ws.Database(config.Database)
-	return conn, d, tick
+	return ws, tick
+}
+
+// poll has the only watcher poll once: a tick is taken when the attempt before
+// it is over.
+func poll(tick chan<- time.Time) {
+	tick <- time.Time{}
+	tick <- time.Time{}
 }
 
 // fresh waits for a catalog.
@@ -42,115 +145,159 @@ func fresh(t *testing.T, d *Database) *rewrite.Catalog {
 	return c
 }
 
-// replaces tells whether a text's calls are replaced with a catalog.
-func replaces(c *rewrite.Catalog, text string) bool {
-	var sc rewrite.Scratch
-	return rewrite.New(rewrite.Config{}).Plan(&sc, []byte(text), c, rewrite.Simple).Replaces
-}
-
-func TestCatalogDecides(t *testing.T) {
+// TestPollSees makes changes from elsewhere and looks after the next poll.
+func TestPollSees(t *testing.T) {
+	const insert = "INSERT INTO w VALUES (next_snowflake())"
+	steps := []struct {
+		change string
+		seen   bool   // a new reading
+		text   string // is replaced or not
+		want   bool
+	}{
+		{"SELECT 1", false, insert, false},
+		{"CREATE TABLE w (id bigint)", true, insert, true},
+		{"BEGIN; CREATE RULE r AS ON INSERT TO w DO INSTEAD NOTHING; ROLLBACK", false, insert, true},
+		{"CREATE RULE r AS ON INSERT TO w DO INSTEAD NOTHING", true, insert, false},
+		{"DROP RULE r ON w", true, insert, true},
+		{"CREATE TEMP TABLE w (a int)", false, insert, true},
+		{"CREATE INDEX ON public.w (id); INSERT INTO public.w VALUES (1); ANALYZE public.w", false, insert, true},
+		{"CREATE VIEW v AS SELECT 1 AS id", true, insert, true},
+		{"CREATE OR REPLACE VIEW v AS SELECT 2 AS id", true, insert, true},
+		{"CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'", true, "INSERT INTO w VALUES (next_snowflake(), f())", true},
+		{"DROP FUNCTION f()", true, "INSERT INTO w VALUES (next_snowflake(), f())", false},
+		{"CREATE SCHEMA app", true, insert, true},
+		{"CREATE FUNCTION app.next_snowflake() RETURNS bigint LANGUAGE sql AS 'SELECT 42::bigint'", true, insert, false},
+		{"DROP FUNCTION app.next_snowflake()", true, insert, true},
+		{"REVOKE EXECUTE ON FUNCTION next_snowflake() FROM PUBLIC", true, insert, false},
+		{"GRANT EXECUTE ON FUNCTION next_snowflake() TO PUBLIC", true, insert, true},
+		{"REVOKE USAGE ON SCHEMA public FROM PUBLIC", true, insert, false},
+		{"GRANT USAGE ON SCHEMA public TO PUBLIC", true, insert, true},
+		{"UPDATE pgid.config SET epoch_ms = 1", true, insert, false},
+		{"UPDATE pgid.config SET epoch_ms = 1704067200000", true, insert, true},
+		{"CREATE DOMAIN app.id_to_timestamp AS text", true, "SELECT id_to_timestamp('1')", false},
+		{"CREATE TABLE app.w (id bigint)", true, "INSERT INTO app.w VALUES (next_snowflake())", true},
+		{"ALTER TABLE app.w RENAME TO x", true, "INSERT INTO app.w VALUES (next_snowflake())", false},
+		{"ALTER TABLE app.x ADD COLUMN b int", true, insert, true},
+		{"DROP SCHEMA app CASCADE", true, insert, true},
+		{"DROP TABLE public.w", true, insert, false},
+		{"DROP SCHEMA pgid CASCADE", true, "SELECT next_snowflake()", false},
+	}
 	devpgtest.Each(t, func(t *testing.T, s *devpg.Server) {
-		conn, _ := installed(t, s)
-		exec(t, conn, `CREATE TABLE plain (id bigint); CREATE TABLE ruled (id bigint);
-			CREATE RULE r AS ON INSERT TO ruled DO ALSO INSERT INTO plain VALUES (NEW.id);
-			CREATE VIEW v AS SELECT * FROM plain; CREATE TABLE part (id bigint) PARTITION BY HASH (id);
-			CREATE TEMP TABLE only_temp (id bigint);
-			CREATE FUNCTION sets() RETURNS SETOF int LANGUAGE sql AS 'SELECT 1';
-			CREATE FUNCTION one() RETURNS int LANGUAGE sql AS 'SELECT 1'`)
-		tests := []struct {
-			text string
-			want bool
-		}{
-			{"INSERT INTO plain VALUES (next_snowflake())", true},
-			{"INSERT INTO part VALUES (next_snowflake())", true},
-			{"INSERT INTO ruled VALUES (next_snowflake())", false},
-			{"INSERT INTO v VALUES (next_snowflake())", false},
-			{"INSERT INTO only_temp VALUES (next_snowflake())", false},
-			{"SELECT next_snowflake(), sets()", false},
-			{"SELECT next_snowflake(), one()", true},
-			{"SELECT uuidv7()", true},
-			{"SELECT id_to_timestamp(1)", true},
-		}
-		check := func(what string) {
-			t.Helper()
-			c, err := LoadCatalog(context.Background(), conn)
-			if err != nil {
-				t.Fatal(err)
+		conn, d, tick := watched(t, s)
+		last := fresh(t, d)
+		for _, step := range steps {
+			exec(t, conn, step.change)
+			poll(tick)
+			c := d.Current()
+			if c == nil {
+				t.Fatalf("%s: no catalog", step.change)
 			}
-			for _, tt := range tests {
-				if got := replaces(c, tt.text); got != tt.want {
-					t.Errorf("%s: %s: replaced %v, want %v", what, tt.text, got, tt.want)
-				}
+			if got := c.Generation() != last.Generation(); got != step.seen || !got && c != last {
+				t.Errorf("%s: seen %v, want %v", step.change, got, step.seen)
 			}
+			if got := replaces(c, step.text); got != step.want {
+				t.Errorf("%s: %s: replaced %v, want %v", step.change, step.text, got, step.want)
+			}
+			last = c
 		}
-		check("fresh")
-		exec(t, conn, "DROP RULE r ON ruled; CREATE FUNCTION one(int) RETURNS SETOF int LANGUAGE sql AS 'SELECT 1'")
-		tests[2].want, tests[6].want = true, false
-		check("rule dropped, overload that returns a set")
-		exec(t, conn, "CREATE SCHEMA app; CREATE FUNCTION app.next_snowflake() RETURNS bigint LANGUAGE sql AS 'SELECT 42::bigint'")
-		for i := range 7 {
-			tests[i].want = false
-		}
-		check("shadowed")
-		exec(t, conn, "DROP SCHEMA app CASCADE; REVOKE EXECUTE ON FUNCTION next_snowflake() FROM PUBLIC")
-		check("not open to all")
-		exec(t, conn, "GRANT EXECUTE ON FUNCTION next_snowflake() TO PUBLIC; DROP FUNCTION one(int); UPDATE pgid.config SET epoch_ms = 0")
-		tests[7].want, tests[8].want = s.Major() >= 18, false
-		check("another epoch")
 	})
 }
 
-func TestWatcher(t *testing.T) {
+func TestBeginAndEnd(t *testing.T) {
 	devpgtest.Each(t, func(t *testing.T, s *devpg.Server) {
 		conn, d, tick := watched(t, s)
 		const text = "INSERT INTO w VALUES (next_snowflake())"
-		first := fresh(t, d)
-		if replaces(first, text) {
-			t.Error("replaced for a table that is not there")
-		}
-		exec(t, conn, "CREATE TABLE w (id bigint)")
-		tick <- time.Time{}
-		tick <- time.Time{} // taken only when the first poll is over
-		second := d.Current()
-		if !replaces(second, text) || second.Generation() == first.Generation() {
-			t.Error("a poll did not see the table")
-		}
-		tick <- time.Time{}
-		tick <- time.Time{}
-		if d.Current() != second {
-			t.Error("another catalog without a change")
-		}
-
+		fresh(t, d)
 		d.Begin()
-		exec(t, conn, "DROP TABLE w")
-		tick <- time.Time{}
+		exec(t, conn, "CREATE TABLE w (id bigint)")
+		poll(tick)
 		if d.Current() != nil {
 			t.Error("current while a change is under way")
 		}
 		d.Begin()
 		d.End()
+		poll(tick)
 		if d.Current() != nil {
 			t.Error("current before the last End")
 		}
 		d.End()
-		if replaces(fresh(t, d), text) {
-			t.Error("the drop was not seen")
+		if !replaces(fresh(t, d), text) {
+			t.Error("the change was not seen")
 		}
 	})
 }
 
-func TestUnreadableCatalog(t *testing.T) {
+// TestReadingThatBeganBeforeEnd holds up a poll between its fingerprint and its
+// end, while a change begins and ends.
+func TestReadingThatBeganBeforeEnd(t *testing.T) {
+	ctx := context.Background()
 	s := devpgtest.Server(t)
-	_, url := installed(t, s)
-	config, err := pgx.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
+	conn, d, tick := watched(t, s)
+	fresh(t, d)
+	locker := connect(t, conn.Config().ConnString())
+	exec(t, locker, "BEGIN; LOCK TABLE pgid.config")
+	tick <- time.Time{}
+	for waiting := false; !waiting; {
+		err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'pgidproxy catalog'
+			AND datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	config.Database = "no_such_database"
-	ws := NewWatchers(config, slog.New(slog.DiscardHandler))
-	defer ws.Close()
-	c := fresh(t, ws.Database(config.Database))
-	if c.Known() || replaces(c, "INSERT INTO t VALUES (next_snowflake())") || !replaces(c, "SELECT next_snowflake()") {
-		t.Error("an unreadable catalog is not taken as one")
+	d.Begin()
+	exec(t, conn, "CREATE TABLE w (id bigint)")
+	d.End()
+	if d.Current() != nil {
+		t.Error("current before it was read again")
 	}
+	exec(t, locker, "COMMIT")
+	if !replaces(fresh(t, d), "INSERT INTO w VALUES (next_snowflake())") {
+		t.Error("a reading that began before the change is taken for one after it")
+	}
+}
+
+// TestManySessions has sessions make tables at the same time: after its End each
+// must see its own, whatever the others do.
+func TestManySessions(t *testing.T) {
+	s := devpgtest.Server(t)
+	conn, d, tick := watched(t, s)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var sessions, ticker sync.WaitGroup
+	done := make(chan struct{})
+	ticker.Go(func() {
+		for {
+			select {
+			case tick <- time.Time{}:
+			case <-done:
+				return
+			}
+		}
+	})
+	for i := range 4 {
+		own := connect(t, conn.Config().ConnString())
+		handle := d.set.Database(conn.Config().Database)
+		sessions.Go(func() {
+			for k := range 8 {
+				name := fmt.Sprintf("t_%d_%d", i, k)
+				handle.Begin()
+				_, err := own.Exec(ctx, "CREATE TABLE "+name+" (id bigint)")
+				handle.End()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				c := handle.Current()
+				for ; c == nil && ctx.Err() == nil; c = handle.Current() {
+					handle.Fresh(ctx)
+				}
+				if c == nil || !replaces(c, "INSERT INTO "+name+" VALUES (next_snowflake())") {
+					t.Errorf("%s is not seen", name)
+				}
+			}
+		})
+	}
+	sessions.Wait()
+	close(done)
+	ticker.Wait()
 }

@@ -105,6 +105,7 @@ func TestClockStepsBack(t *testing.T) {
 }
 
 func clockUnderLoad(t *testing.T, direct, through string, policy gen.Policy, clock *steppedClock) {
+	openStream(t, through, newMask()).awaitProxy()
 	conn := connectTo(t, through)
 	insert := "INSERT INTO t(id, name) VALUES (next_snowflake(), $1) RETURNING id"
 	last := map[int]int64{}

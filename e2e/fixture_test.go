@@ -105,11 +105,27 @@ func createDatabase(tb testing.TB, s server, template string) string {
 }
 
 // proxied makes a database and returns its URLs: directly, and through the
-// shared proxy.
+// shared proxy, which has read it.
 func proxied(tb testing.TB, s server) (direct, through string) {
 	tb.Helper()
 	db := newDatabase(tb, s)
-	return s.URL(db), fixtureOf(tb, s).proxy.databaseURL(db)
+	through = fixtureOf(tb, s).proxy.databaseURL(db)
+	openStream(tb, through, newMask()).awaitProxy()
+	return s.URL(db), through
+}
+
+// awaitProxy waits until the proxy has read the session's database: at first,
+// and after DDL, it leaves all to the server until then. Past a bound it lets
+// the test find out.
+func (s *stream) awaitProxy() {
+	s.tb.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		before := len(s.mask.ids)
+		s.simple("SELECT next_snowflake()")
+		if ids := s.mask.ids; len(ids) > before && ids[before].node == proxyNode {
+			return
+		}
+	}
 }
 
 func execAt(url string, sqls ...string) error {

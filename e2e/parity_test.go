@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 )
@@ -306,20 +305,13 @@ func newSide(t *testing.T, s server, through, logged bool) *side {
 	return d
 }
 
-// ready waits until the proxy has read the database again: after DDL, and at
-// first, it leaves all to the server until then.
+// ready waits until the proxy has read the database again.
 func (d *side) ready(t *testing.T) {
 	t.Helper()
 	if d.probe == nil {
 		d.probe = openStream(t, d.url, newMask())
 	}
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		before := len(d.probe.mask.ids)
-		d.probe.simple("SELECT next_snowflake()")
-		if ids := d.probe.mask.ids; len(ids) > before && ids[before].node == proxyNode {
-			return
-		}
-	}
+	d.probe.awaitProxy()
 }
 
 func (d *side) fresh() []minted {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"testing"
@@ -184,61 +185,56 @@ func TestPgxPipeline(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		t.Parallel()
 		_, url := proxied(t, s)
-		conn := connectTo(t, url).PgConn()
-		pipeline := conn.StartPipeline(t.Context())
+		pipeline := connectTo(t, url).PgConn().StartPipeline(t.Context())
+		got := newIDs(t, proxyNode)
+		// drain reads up to the next Sync's end and returns the errors met.
+		drain := func() (failed []error) {
+			t.Helper()
+			if err := pipeline.Sync(); err != nil {
+				t.Fatal(err)
+			}
+			for {
+				results, err := pipeline.GetResults()
+				if err != nil {
+					failed = append(failed, err)
+					continue
+				}
+				switch results := results.(type) {
+				case *pgconn.PipelineSync:
+					return failed
+				case *pgconn.StatementDescription:
+					if len(results.ParamOIDs) != 1 || len(results.Fields) != 1 {
+						t.Errorf("described as %+v", results)
+					}
+				case *pgconn.ResultReader:
+					read := results.Read()
+					if read.Err != nil {
+						failed = append(failed, read.Err)
+					}
+					for _, row := range read.Rows {
+						got.add(int64(binary.BigEndian.Uint64(row[0])))
+					}
+				}
+			}
+		}
 		pipeline.SendPrepare("ins", "INSERT INTO t(id, name) VALUES (next_snowflake(), $1) RETURNING id", nil)
 		for range 50 {
 			pipeline.SendQueryPrepared("ins", [][]byte{[]byte("p")}, nil, []int16{1})
 		}
-		if err := pipeline.Sync(); err != nil {
-			t.Fatal(err)
+		if failed := drain(); failed != nil {
+			t.Errorf("50 inserts: %v", failed)
 		}
+		pipeline.SendQueryPrepared("ins", [][]byte{[]byte("undone")}, nil, []int16{1})
 		pipeline.SendQueryParams("SELECT 1 / $1::int, next_snowflake()", [][]byte{[]byte("0")}, nil, nil, nil)
-		pipeline.SendQueryPrepared("ins", [][]byte{[]byte("dropped")}, nil, nil)
-		if err := pipeline.Sync(); err != nil {
-			t.Fatal(err)
-		}
-		pipeline.SendQueryPrepared("ins", [][]byte{[]byte("p")}, nil, []int16{1})
-		if err := pipeline.Sync(); err != nil {
-			t.Fatal(err)
-		}
-		got := newIDs(t, proxyNode)
-		failures := 0
-		for {
-			results, err := pipeline.GetResults()
-			if err != nil {
-				failures++
-				continue
-			}
-			if results == nil {
-				break
-			}
-			switch results := results.(type) {
-			case *pgconn.StatementDescription:
-				if len(results.ParamOIDs) != 1 || len(results.Fields) != 1 {
-					t.Errorf("described as %+v", results)
-				}
-			case *pgconn.ResultReader:
-				read := results.Read()
-				if read.Err != nil {
-					failures++
-				}
-				for _, row := range read.Rows {
-					var id pgtype.Int8
-					if err := pgtype.NewMap().Scan(pgtype.Int8OID, pgtype.BinaryFormatCode, row[0], &id); err != nil {
-						t.Fatal(err)
-					}
-					got.add(id.Int64)
-				}
-			}
-			if len(got.seen) == 51 {
-				break
-			}
-		}
-		got.want(51)
-		if failures == 0 {
+		pipeline.SendQueryPrepared("ins", [][]byte{[]byte("dropped")}, nil, []int16{1})
+		if failed := drain(); len(failed) == 0 {
 			t.Error("no error for a division by zero")
 		}
+		pipeline.SendQueryPrepared("ins", [][]byte{[]byte("p")}, nil, []int16{1})
+		if failed := drain(); failed != nil {
+			t.Errorf("after a failure: %v", failed)
+		}
+		got.want(52)
 		if err := pipeline.Close(); err != nil {
 			t.Error(err)
 		}

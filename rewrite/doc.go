@@ -10,4 +10,11 @@
 // PostgreSQL's own grammar says what a text means. A lexer of our own finds the
 // bytes to change, and the shape of the text, by which plans are kept. Text is
 // spliced, never printed anew.
+//
+// A value that is known when a statement is planned is also computed with then,
+// and an error of that comes early: before a branch is chosen, before another
+// function runs, before a SELECT's columns are described. So what could fail with
+// the value is replaced only where none of this can be seen. The cast to an
+// INSERT's column is not known here: an id for a column too narrow for it fails
+// as it always did, but before triggers and functions beside it have run.
 package rewrite

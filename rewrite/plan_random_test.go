@@ -27,7 +27,7 @@ func (s speaker) list() string {
 // expr returns an expression: X stands for another, of any type.
 func (s speaker) expr(depth int) string {
 	if depth == 0 || s.IntN(3) == 0 {
-		return s.pick("next_snowflake()", "next_snowflake()", "uuidv7()", "1", "'a'", "NULL", "random() * 0 < 1", "5::oid", "false")
+		return s.pick("next_snowflake()", "next_snowflake()", "uuidv7()", "1", "'a'", "NULL", "random() * 0 < 1", "5::oid", "false", "$1::bigint")
 	}
 	form := s.pick(
 		"X::text", "X::int4", "X::text::numeric", "X::numeric", "CAST(X AS varchar(40))", "(X)", "X || X", "X + 1", "X % 7 * 0 + 50", "-X", "X > 5",
@@ -69,7 +69,17 @@ func (s speaker) query(depth int) string {
 		" FROM generate_series(1, 2)", " GROUP BY ()", " FOR UPDATE")
 }
 
+// statement returns one. A column narrower than an id makes every INSERT fail,
+// for which the planner does not wait until a function has run.
 func (s speaker) statement() string {
+	text := s.anyStatement()
+	if strings.Contains(text, "one(") || strings.Contains(text, "+!") || strings.Contains(text, "nextval") {
+		text = strings.ReplaceAll(text, "small", "n")
+	}
+	return text
+}
+
+func (s speaker) anyStatement() string {
 	columns := s.pick("id", "id, n", "txt", "small", "txt, u", "b", "id, small, txt")
 	table := s.pick("t", "t", "t", "public.t", "r", "v", "u")
 	insert := fmt.Sprintf("INSERT INTO %s(%s) ", table, columns)
@@ -91,7 +101,7 @@ func (s speaker) statement() string {
 	return insert + values + s.pick("", " ON CONFLICT DO NOTHING", " RETURNING *", " RETURNING next_snowflake()")
 }
 
-const statements = 400
+const statements = 300
 
 // TestRandomPlansAgainstServer compares statements with what becomes of them:
 // every message, and the number of times that a call was evaluated.

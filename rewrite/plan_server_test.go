@@ -52,10 +52,10 @@ func newOracle(t *testing.T, s *devpg.Server) *oracle {
 	return &oracle{t: t, front: h.Frontend, catalog: NewCatalog(d), r: New(Config{}), version: s.Major()}
 }
 
-// outcome is what a simple query shows, but for the digits of ids, and how many
+// outcome is what a client sees, but for the digits of ids, and how many
 // ids were made by calls.
 type outcome struct {
-	messages         []string
+	messages          []string
 	snowflakes, uuids string
 }
 
@@ -65,7 +65,16 @@ var ids = regexp.MustCompile(`71194385083678\d{5}|[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a
 // messages sends a text as a simple query and returns what comes back.
 func (o *oracle) messages(text string, m *PositionMap) []string {
 	o.t.Helper()
-	o.front.Send(&pgproto3.Query{String: text})
+	return o.exchange(m, 0, &pgproto3.Query{String: text})
+}
+
+// exchange sends messages and returns what comes back up to ReadyForQuery, with
+// the first params of the parameters.
+func (o *oracle) exchange(m *PositionMap, params int, send ...pgproto3.FrontendMessage) []string {
+	o.t.Helper()
+	for _, msg := range send {
+		o.front.Send(msg)
+	}
 	if err := o.front.Flush(); err != nil {
 		o.t.Fatal(err)
 	}
@@ -76,9 +85,11 @@ func (o *oracle) messages(text string, m *PositionMap) []string {
 	for {
 		msg, err := o.front.Receive()
 		if err != nil {
-			o.t.Fatalf("%s: %v", text, err)
+			o.t.Fatalf("%v: %v", send[0], err)
 		}
 		switch msg := msg.(type) {
+		case *pgproto3.ParameterDescription:
+			add("parameters %d", msg.ParameterOIDs[:params])
 		case *pgproto3.RowDescription:
 			for _, f := range msg.Fields {
 				add("column %s %d %d", f.Name, f.DataTypeOID, f.TypeModifier)
@@ -93,11 +104,6 @@ func (o *oracle) messages(text string, m *PositionMap) []string {
 			add("error %s %s %s at %d", msg.Code, msg.Message, msg.Detail, m.Client(int(msg.Position), false))
 		case *pgproto3.ReadyForQuery:
 			return append(got, fmt.Sprintf("ready %c", msg.TxStatus))
-		case *pgproto3.CopyInResponse:
-			o.front.Send(&pgproto3.CopyFail{})
-			if err := o.front.Flush(); err != nil {
-				o.t.Fatal(err)
-			}
 		}
 	}
 }
@@ -105,13 +111,13 @@ func (o *oracle) messages(text string, m *PositionMap) []string {
 var ownTransaction = regexp.MustCompile(`(?i)\b(begin|commit)\b`)
 
 // run runs a text, undoes it and counts what it called.
-func (o *oracle) run(text string, m *PositionMap) outcome {
+func (o *oracle) run(text string, m *PositionMap, params int, send ...pgproto3.FrontendMessage) outcome {
 	o.t.Helper()
 	o.messages("SELECT setval('snowflakes', 1, false), setval('uuids', 1, false)", nil)
 	if !ownTransaction.MatchString(text) {
 		o.messages("BEGIN", nil)
 	}
-	out := outcome{messages: o.messages(text, m)}
+	out := outcome{messages: o.exchange(m, params, send...)}
 	o.messages("ROLLBACK", nil)
 	counts := o.messages("SELECT last_value + is_called::int - 1 FROM snowflakes UNION ALL SELECT last_value + is_called::int - 1 FROM uuids", nil)
 	if len(counts) < 3 {
@@ -121,15 +127,63 @@ func (o *oracle) run(text string, m *PositionMap) outcome {
 	return out
 }
 
-// check compares a text with what becomes of it. A call that is replaced is
-// evaluated once, or with perhaps at most once; one that is left alone, as often
-// as ever.
+// check compares a text with what becomes of it, as a simple query and prepared.
+// A call that is replaced is evaluated once, or with perhaps at most once; one
+// that is left alone, as often as ever.
 func (o *oracle) check(where, text string, perhaps bool) {
 	o.t.Helper()
+	var m PositionMap
 	p := o.r.Plan(&o.sc, []byte(text), o.catalog, Simple)
-	if !p.Replaces {
-		return
+	if p.Replaces && p.MaxParam == 0 {
+		snow, uuids := o.mint(p)
+		edited := string(p.AppendLiterals(nil, snow, uuids))
+		p.Positions(&m)
+		o.compare(where, text, edited, p, perhaps,
+			o.run(text, nil, 0, &pgproto3.Query{String: text}), o.run(text, &m, 0, &pgproto3.Query{String: edited}))
 	}
+	p = o.r.Plan(&o.sc, []byte(text), o.catalog, Extended)
+	if p.Replaces {
+		o.checkPrepared(where, text, p, perhaps)
+	}
+}
+
+// checkPrepared does so with hidden parameters. The client's are NULL.
+func (o *oracle) checkPrepared(where, text string, p *Prepared, perhaps bool) {
+	o.t.Helper()
+	edited := string(p.AppendParams(nil, p.MaxParam+1))
+	var m PositionMap
+	p.Positions(&m)
+	types, values := make([]uint32, p.MaxParam), make([][]byte, p.MaxParam)
+	direct := extended(text, types, values)
+	snow, uuids := o.mint(p)
+	hidden := func(n int, one, many uint32, list string) {
+		switch {
+		case n == 1:
+			types, values = append(types, one), append(values, []byte(list))
+		case n > 1:
+			types, values = append(types, many), append(values, []byte("{"+list+"}"))
+		}
+	}
+	hidden(len(snow), 20, 1016, strings.ReplaceAll(strings.Trim(fmt.Sprint(snow), "[]"), " ", ","))
+	hexes := make([]string, len(uuids))
+	for i, u := range uuids {
+		hexes[i] = string(gen.AppendUUID(nil, u))
+	}
+	hidden(len(uuids), 2950, 2951, strings.Join(hexes, ","))
+	o.compare(where, text, edited, p, perhaps,
+		o.run(text, nil, p.MaxParam, direct...), o.run(text, &m, p.MaxParam, extended(edited, types, values)...))
+}
+
+// extended is a use of the unnamed statement.
+func extended(text string, types []uint32, values [][]byte) []pgproto3.FrontendMessage {
+	return []pgproto3.FrontendMessage{
+		&pgproto3.Parse{Query: text, ParameterOIDs: types}, &pgproto3.Describe{ObjectType: 'S'},
+		&pgproto3.Bind{Parameters: values}, &pgproto3.Execute{}, &pgproto3.Sync{},
+	}
+}
+
+// mint makes the ids for one execution.
+func (o *oracle) mint(p *Prepared) ([]int64, []gen.UUID) {
 	snow, uuids := make([]int64, p.Snowflakes), make([]gen.UUID, p.UUIDs)
 	for i := range snow {
 		snow[i] = 7119438508367872500 + int64(i)
@@ -137,10 +191,11 @@ func (o *oracle) check(where, text string, perhaps bool) {
 	for i := range uuids {
 		uuids[i] = gen.UUID{0x01, 0x94, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0x50, byte(i)}
 	}
-	edited := string(p.AppendLiterals(nil, snow, uuids))
-	var m PositionMap
-	p.Positions(&m)
-	direct, spliced := o.run(text, nil), o.run(edited, &m)
+	return snow, uuids
+}
+
+func (o *oracle) compare(where, text, edited string, p *Prepared, perhaps bool, direct, spliced outcome) {
+	o.t.Helper()
 	if got, want := strings.Join(spliced.messages, "\n"), strings.Join(direct.messages, "\n"); got != want {
 		o.t.Errorf("%s: %s\n sent as %s\n got %s\nwant %s", where, text, edited, got, want)
 	}
@@ -164,13 +219,13 @@ func (o *oracle) compareCount(where, text, direct, spliced string, replaced int,
 }
 
 // conditional is in texts of which the server need not evaluate all.
-var conditional = regexp.MustCompile(`(?i)\b(case|coalesce|nullif|where|limit|offset|null|intersect|except)\b`)
+var conditional = regexp.MustCompile(`(?i)\b(case|coalesce|nullif|where|limit|offset|null|intersect|except)\b|\$\d`)
 
 func TestPlansAgainstServer(t *testing.T) {
 	t.Parallel()
 	devpgtest.Each(t, func(t *testing.T, s *devpg.Server) {
 		o := newOracle(t, s)
-		for _, file := range []string{"testdata/simple.txt", "testdata/more.txt"} {
+		for _, file := range []string{"testdata/simple.txt", "testdata/more.txt", "testdata/extended.txt"} {
 			readTable(t, file, func(line int, text, _ string, _ []string) {
 				o.check(fmt.Sprintf("%s:%d", file, line), text, conditional.MatchString(text))
 			})

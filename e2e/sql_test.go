@@ -95,7 +95,7 @@ func pqCopy(t *testing.T, db *sql.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stmt, err := tx.Prepare(pq.CopyIn("acct", "name"))
+	stmt, err := tx.Prepare(`COPY "acct" ("name") FROM STDIN`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -214,7 +214,7 @@ func showBind(body []byte) string {
 	name, rest, _ := cString(rest)
 	s := fmt.Sprintf(" %s|%s|", portal, name)
 	n := int(binary.BigEndian.Uint16(rest))
-	s += fmt.Sprint(" formats")
+	s += " formats"
 	for i := range n {
 		s += fmt.Sprint(" ", binary.BigEndian.Uint16(rest[2+2*i:]))
 	}

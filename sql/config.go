@@ -37,6 +37,14 @@ func (c InstalledConfig) Compatible() error {
 	return nil
 }
 
+// equal tells whether both record the same; an identifier that could not be
+// read is not another one.
+func (c InstalledConfig) equal(o InstalledConfig) bool {
+	same := c.SystemIdentifier == nil || o.SystemIdentifier == nil || *c.SystemIdentifier == *o.SystemIdentifier
+	c.SystemIdentifier, o.SystemIdentifier = nil, nil
+	return same && c == o
+}
+
 // querier is a connection or a transaction.
 type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
@@ -90,7 +98,8 @@ func (c InstalledConfig) copied(s server) string {
 		return ""
 	}
 	return fmt.Sprintf("the functions were installed in another database, of which this one is a copy: "+
-		"both mint under node %d. Give this one another with pgidproxy install --function-node", c.FunctionNode)
+		"both mint under node %d. Give this one another with pgidproxy install --function-node, "+
+		"or this number again if the other is no more (moved, restored, upgraded)", c.FunctionNode)
 }
 
 // CopyWarning says whether the database is a copy of the one in which the

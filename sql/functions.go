@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -36,11 +37,24 @@ var (
 )
 
 // The clock of the functions; tests put another in its place.
-const (
-	clockNow = "pg_catalog.clock_timestamp()"
-	clockMs  = "(pg_catalog.int8(pg_catalog.floor(pg_catalog.date_part('epoch', {now}) " +
-		"OPERATOR(pg_catalog.*) 1000.0::pg_catalog.float8)) OPERATOR(pg_catalog.-) 1704067200000::bigint)"
-)
+const clockNow = "pg_catalog.clock_timestamp()"
+
+// clockMs is the clock in milliseconds since that time.
+func clockMs(epoch int64) string {
+	return fmt.Sprintf("(pg_catalog.int8(pg_catalog.floor(pg_catalog.date_part('epoch', {now}) "+
+		"OPERATOR(pg_catalog.*) 1000.0::pg_catalog.float8)) OPERATOR(pg_catalog.-) %d::bigint)", epoch)
+}
+
+// ascending is the clock in 1/4096 ms since 1970, or one more than the
+// session's last.
+const ascending = `pg_catalog.set_config('pgid.uuidv7_last', GREATEST(
+    pg_catalog.int8(pg_catalog.date_part('epoch', {now}) OPERATOR(pg_catalog.*) 4096000.0::pg_catalog.float8),
+    ('0' OPERATOR(pg_catalog.||) pg_catalog.current_setting('pgid.uuidv7_last', true))::bigint OPERATOR(pg_catalog.+) 1::bigint
+  )::pg_catalog.text, false)::bigint`
+
+// behind is how many milliseconds next_snowflake may be behind the clock:
+// 2^18 ids, which is more than there can be sessions.
+const behind = 64
 
 // InstallOptions says what is installed.
 type InstallOptions struct {
@@ -58,24 +72,11 @@ func (o InstallOptions) check() error {
 	return nil
 }
 
-// Script returns the statements that Install runs, for a server without a
-// uuidv7 of its own and a database without functions of ours.
-func Script(o InstallOptions) string {
-	var b strings.Builder
-	b.WriteString("BEGIN;\n")
-	b.WriteString(script(o, 0))
-	b.WriteString("-- On PostgreSQL 18 and later uuidv7 is built in: leave the next two out.\n")
-	b.WriteString(render(uuidv7SQL, o))
-	b.WriteString(grants(o, 0))
-	b.WriteString("COMMIT;\n")
-	return b.String()
-}
-
-// script is what makes the schema and the functions; uuidv7 only for a version
-// that is known not to have one.
-func script(o InstallOptions, version int) string {
+// script is what makes the schema and the functions; withUUIDv7 where the server
+// has none of its own, or has ours from before an upgrade.
+func script(o InstallOptions, withUUIDv7 bool) string {
 	s := schemaSQL + render(functionsSQL, o)
-	if version > 0 && version < builtinUUIDv7 {
+	if withUUIDv7 {
 		s += render(uuidv7SQL, o)
 	}
 	return s
@@ -100,9 +101,9 @@ func functions(version int) []function {
 
 // grants opens the functions to all, whatever the default privileges say, and
 // marks them as ours.
-func grants(o InstallOptions, version int) string {
+func grants(o InstallOptions, list []function) string {
 	var b strings.Builder
-	for _, f := range functions(version) {
+	for _, f := range list {
 		name := fmt.Sprintf("%s.%s(%s)", quoteIdent(cmp.Or(o.Schema, "public")), f.name, f.args)
 		fmt.Fprintf(&b, "GRANT EXECUTE ON FUNCTION %s TO PUBLIC;\n", name)
 		fmt.Fprintf(&b, "COMMENT ON FUNCTION %s IS '%s';\n", name, mark())
@@ -111,25 +112,36 @@ func grants(o InstallOptions, version int) string {
 }
 
 // mark is the comment by which a function of ours is known.
-func mark() string { return "pgidproxy " + strconv.Itoa(Version) }
+func mark() string { return markPrefix + strconv.Itoa(Version) }
+
+const markPrefix = "pgidproxy "
 
 func render(text string, o InstallOptions) string {
 	return renderClock(text, o, clockNow)
 }
 
+// stepInside marks a step within an expression, for tests.
+var stepInside = regexp.MustCompile(` /\*step ([a-z]+)\*/`)
+
 // renderClock fills in a text with another clock.
 func renderClock(text string, o InstallOptions, now string) string {
+	ahead := gen.DefaultRunAhead.Milliseconds()
+	middle := (ahead - behind) / 2
+	fill := func(clock string) string { return strings.ReplaceAll(clock, "{now}", now) }
 	r := strings.NewReplacer(
-		"{clock}", strings.ReplaceAll(clockMs, "{now}", now),
+		"{clock}", fill(clockMs(gen.Epoch)),
+		"{clock_middle}", fill(clockMs(gen.Epoch-middle)),
+		"{half}", strconv.FormatInt(middle+behind, 10),
+		"{ascending}", fill(ascending),
 		"{now}", now,
 		"{schema}", quoteIdent(cmp.Or(o.Schema, "public")),
 		"{node}", strconv.Itoa(cmp.Or(o.FunctionNode, DefaultFunctionNode)<<gen.SequenceBits),
-		"{run_ahead}", strconv.FormatInt(gen.DefaultRunAhead.Milliseconds(), 10),
+		"{run_ahead}", strconv.FormatInt(ahead, 10),
 	)
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(strings.TrimSpace(line), "--step ") {
-			b.WriteString(r.Replace(line))
+			b.WriteString(r.Replace(stepInside.ReplaceAllString(line, "")))
 		}
 	}
 	return b.String()

@@ -25,21 +25,25 @@ CREATE SEQUENCE t.clock_ms MINVALUE 0 START 0;
 GRANT ALL ON SCHEMA t TO PUBLIC; GRANT ALL ON SEQUENCE t.clock_ms TO PUBLIC;
 CREATE FUNCTION t.clock() RETURNS timestamptz LANGUAGE sql AS
   $$SELECT to_timestamp(pg_sequence_last_value('t.clock_ms') / 1000.0::float8)$$;
-CREATE FUNCTION t.pause(step text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION t.pause(step text) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   IF current_setting('t.stop', true) = step THEN
     PERFORM pg_advisory_lock(42);
     PERFORM pg_advisory_unlock(42);
   END IF;
+  RETURN true;
 END $$;`
 
+// stepLine marks a step on a line of its own; stepInside one behind a condition.
 var stepLine = regexp.MustCompile(`(?m)^ *--step ([a-z]+)$`)
 
 // steps names the places in next_snowflake where a session can be stopped.
 func steps() []string {
 	var names []string
-	for _, m := range stepLine.FindAllStringSubmatch(functionsSQL, -1) {
-		names = append(names, m[1])
+	for _, marks := range []*regexp.Regexp{stepInside, stepLine} {
+		for _, m := range marks.FindAllStringSubmatch(functionsSQL, -1) {
+			names = append(names, m[1])
+		}
 	}
 	return names
 }
@@ -50,6 +54,7 @@ func paused(t *testing.T, s *devpg.Server) (*pgx.Conn, string) {
 	conn, url := installed(t, s)
 	exec(t, conn, testHooks)
 	text := stepLine.ReplaceAllString(functionsSQL, "PERFORM t.pause('$1');")
+	text = stepInside.ReplaceAllString(text, " AND t.pause('$1')")
 	exec(t, conn, renderClock(text, InstallOptions{}, "t.clock()"))
 	return conn, url
 }

@@ -10,12 +10,17 @@ CREATE TABLE IF NOT EXISTS pgid.config (
   system_identifier bigint,
   database_oid oid NOT NULL
 );
-REVOKE ALL ON pgid.config FROM PUBLIC;
-GRANT SELECT ON pgid.config TO PUBLIC;
 CREATE SEQUENCE IF NOT EXISTS pgid.snowflake_last AS bigint MINVALUE 0 MAXVALUE 9007199254740991 START 0 CACHE 1 NO CYCLE;
 CREATE SEQUENCE IF NOT EXISTS pgid.snowflake_gate AS bigint MINVALUE 0 START 0 CACHE 1 NO CYCLE;
-REVOKE ALL ON SEQUENCE pgid.snowflake_last, pgid.snowflake_gate FROM PUBLIC;
-SELECT pg_catalog.setval('pgid.snowflake_last', 0) WHERE pg_catalog.pg_sequence_last_value('pgid.snowflake_last') IS NULL;
-SELECT pg_catalog.setval('pgid.snowflake_gate', 0) WHERE pg_catalog.pg_sequence_last_value('pgid.snowflake_gate') IS NULL;
 CREATE TABLE IF NOT EXISTS pgid.snowflake_mover ();
-REVOKE ALL ON pgid.snowflake_mover FROM PUBLIC;
+-- Nobody but the owner may have rights here, whatever the default privileges say.
+DO $install$ DECLARE g record; BEGIN
+  FOR g IN SELECT DISTINCT c.relname, CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::pg_catalog.regrole::pg_catalog.text END AS role
+      FROM pg_catalog.pg_class c, pg_catalog.aclexplode(c.relacl) a
+      WHERE c.oid IN ('pgid.config'::pg_catalog.regclass, 'pgid.snowflake_last'::pg_catalog.regclass,
+        'pgid.snowflake_gate'::pg_catalog.regclass, 'pgid.snowflake_mover'::pg_catalog.regclass) AND a.grantee <> c.relowner
+  LOOP
+    EXECUTE pg_catalog.format('REVOKE ALL ON pgid.%I FROM %s', g.relname, g.role);
+  END LOOP;
+END $install$;
+GRANT SELECT ON pgid.config TO PUBLIC;

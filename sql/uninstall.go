@@ -15,67 +15,111 @@ func (e *InUseError) Error() string {
 	return "the functions are still in use: change or drop these first\n  " + strings.Join(e.Users, "\n  ")
 }
 
-// users finds what depends on our functions, and functions whose text names
-// them, for which the server records no dependency.
-const users = `
-WITH ours AS (
-  SELECT p.oid FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-  WHERE n.nspname = $1 AND pg_catalog.obj_description(p.oid, 'pg_proc') LIKE 'pgidproxy %'
+// usersQuery lists what depends on the functions $1 (oids) and on what is in
+// schema pgid, what else is in that schema, and the functions whose text calls
+// one of ours, for which the server records no dependency: $2 is what a call
+// looks like. Comments are cut out of the text first.
+const usersQuery = `
+WITH theirs AS (
+  SELECT 'pg_catalog.pg_proc'::pg_catalog.regclass::pg_catalog.oid AS class, unnest($1::pg_catalog.oid[]) AS oid
+  UNION ALL
+  SELECT 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid FROM pg_catalog.pg_class c
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = 'pgid' AND c.relname IN ('config', 'snowflake_last', 'snowflake_gate', 'snowflake_mover')
 )
-SELECT DISTINCT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid)
-FROM pg_catalog.pg_depend d
-WHERE d.refclassid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.refobjid IN (SELECT oid FROM ours)
-  AND NOT (d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.objid IN (SELECT oid FROM ours))
+SELECT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid)
+FROM pg_catalog.pg_depend d JOIN theirs t ON t.class = d.refclassid AND t.oid = d.refobjid
+WHERE d.deptype NOT IN ('i', 'P', 'S') AND NOT EXISTS (SELECT FROM theirs t WHERE t.class = d.classid AND t.oid = d.objid)
+  AND NOT EXISTS ( -- what belongs to our own tables: types, columns' defaults, constraints
+    SELECT FROM pg_catalog.pg_depend o JOIN theirs t ON t.class = o.refclassid AND t.oid = o.refobjid
+    WHERE o.classid = d.classid AND o.objid = d.objid AND o.deptype IN ('a', 'i')
+      AND t.class = 'pg_catalog.pg_class'::pg_catalog.regclass)
 UNION
-SELECT pg_catalog.pg_describe_object('pg_catalog.pg_proc'::pg_catalog.regclass, p.oid, 0)
+SELECT pg_catalog.pg_describe_object('pg_catalog.pg_class'::pg_catalog.regclass, c.oid, 0)
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = 'pgid' AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND c.oid NOT IN (SELECT oid FROM theirs)
+UNION
+SELECT 'text of ' || pg_catalog.pg_describe_object('pg_catalog.pg_proc'::pg_catalog.regclass, p.oid, 0)
 FROM pg_catalog.pg_proc p
-WHERE p.oid NOT IN (SELECT oid FROM ours) AND p.oid >= 16384
-  AND p.prosrc ~* '\m(next_snowflake|uuidv7|id_to_timestamp)\M\s*\('
+WHERE p.oid >= 16384 AND p.oid <> ALL ($1::pg_catalog.oid[])
+  AND pg_catalog.regexp_replace(p.prosrc, '--[^\n]*|/\*.*?\*/', ' ', 'g') ~* $2
 ORDER BY 1`
 
 // Uninstall removes all that Install made, in one transaction. It fails with an
-// *InUseError while a default, view, index or function uses ours.
+// *InUseError while a default, generated column, view, index or function uses
+// ours; nothing is ever dropped along with what it uses.
 func Uninstall(ctx context.Context, conn *pgx.Conn) error {
-	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT pg_catalog.pg_advisory_xact_lock($1)", lockKey); err != nil {
-			return err
-		}
-		config, found, err := readConfig(ctx, tx)
+	err := pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}, func(tx pgx.Tx) error {
+		s, config, found, err := begin(ctx, tx)
 		if err != nil {
 			return err
 		}
 		if !found {
 			return fmt.Errorf("nothing is installed in this database")
 		}
-		rows, _ := tx.Query(ctx, users, config.Schema)
-		list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		present, err := readPresent(ctx, tx, config)
 		if err != nil {
 			return err
 		}
-		if len(list) > 0 {
-			return &InUseError{Users: list}
+		if err := unused(ctx, tx, config, present, s.version); err != nil {
+			return err
 		}
-		return drop(ctx, tx, config.Schema)
+		return drop(ctx, tx, config, present)
 	})
 	if err != nil {
-		return fmt.Errorf("uninstall: %w", err)
+		return fmt.Errorf("uninstall: %w", explainRights(err))
 	}
 	return nil
 }
 
-func drop(ctx context.Context, tx pgx.Tx, schema string) error {
+// unused fails with an *InUseError while something uses ours.
+func unused(ctx context.Context, tx pgx.Tx, config InstalledConfig, present presence, version int) error {
+	oids := []uint32{}
+	for _, f := range present {
+		oids = append(oids, f.oid)
+	}
+	rows, _ := tx.Query(ctx, usersQuery, oids, callPattern(config.Schema, version))
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	if len(list) > 0 {
+		return &InUseError{Users: list}
+	}
+	return nil
+}
+
+// callPattern is a regular expression for calls of our functions: unqualified,
+// or qualified with their schema. From PostgreSQL 18 on an unqualified uuidv7 is
+// the server's own.
+func callPattern(schema string, version int) string {
+	qualified := `\m"?` + regexpQuote(schema) + `"?\s*\.\s*"?(next_snowflake|uuidv7|id_to_timestamp)"?\s*\(`
+	names := "next_snowflake|id_to_timestamp"
+	if version < builtinUUIDv7 {
+		names += "|uuidv7"
+	}
+	return `(^|[^.\w"\s])\s*"?(` + names + `)"?\s*\(|[\w")]\s+"?(` + names + `)"?\s*\(|` + qualified
+}
+
+// regexpQuote takes the meaning from what is special in a regular expression of
+// PostgreSQL.
+func regexpQuote(s string) string {
 	var b strings.Builder
-	for _, f := range functions(0) { // on any version: those that are there and ours
-		name := fmt.Sprintf("%s.%s(%s)", quoteIdent(schema), f.name, f.args)
-		var ours bool
-		err := tx.QueryRow(ctx, `SELECT coalesce(pg_catalog.obj_description(
-			pg_catalog.to_regprocedure($1)::pg_catalog.oid, 'pg_proc') LIKE 'pgidproxy %', false)`, name).Scan(&ours)
-		if err != nil {
-			return err
+	for _, r := range s {
+		if strings.ContainsRune(`\.^$*+?()[]{}|`, r) {
+			b.WriteByte('\\')
 		}
-		if ours {
-			fmt.Fprintf(&b, "DROP FUNCTION %s;\n", name)
-		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// drop waits a few seconds at most for transactions that use the sequences.
+func drop(ctx context.Context, tx pgx.Tx, config InstalledConfig, present presence) error {
+	var b strings.Builder
+	b.WriteString("SET LOCAL lock_timeout = '5s';\n")
+	for _, f := range present {
+		fmt.Fprintf(&b, "DROP FUNCTION %s.%s(%s);\n", quoteIdent(config.Schema), f.name, f.args)
 	}
 	b.WriteString(`DROP TABLE pgid.snowflake_mover, pgid.config;
 		DROP SEQUENCE pgid.snowflake_last, pgid.snowflake_gate;

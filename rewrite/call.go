@@ -137,13 +137,23 @@ func builtinElement(t *pg.TypeName) string {
 	return parts[0]
 }
 
-// children calls visit for every node right below n.
+// children calls visit for every node right below n, perhaps also with nil. What
+// large texts are made of goes without reflection.
 func children(n *pg.Node, visit func(*pg.Node)) {
-	switch n.GetNode().(type) {
+	switch e := n.GetNode().(type) {
 	case nil, *pg.Node_AConst, *pg.Node_ColumnRef, *pg.Node_ParamRef, *pg.Node_TypeName, *pg.Node_String_:
-		return
+	case *pg.Node_List:
+		for _, item := range e.List.Items {
+			visit(item)
+		}
+	case *pg.Node_TypeCast:
+		visit(e.TypeCast.Arg)
+	case *pg.Node_AExpr:
+		visit(e.AExpr.Lexpr)
+		visit(e.AExpr.Rexpr)
+	default:
+		below(n.ProtoReflect(), visit)
 	}
-	below(n.ProtoReflect(), visit)
 }
 
 func below(m protoreflect.Message, visit func(*pg.Node)) {

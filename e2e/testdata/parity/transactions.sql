@@ -62,142 +62,143 @@ CREATE VIEW young AS SELECT id, n FROM old
 server
 INSERT INTO young VALUES (next_snowflake(), 1) RETURNING id
 
-proxy
+any
 INSERT INTO old VALUES (next_snowflake(), 1) RETURNING id
 
 same
 DROP VIEW young
 
 # Savepoints, errors, aborted transactions.
-same
+same on save
 BEGIN
 
-proxy
+proxy on save
 INSERT INTO t(id, name) VALUES (next_snowflake(), 'kept') RETURNING id
 
-same
+same on save
 SAVEPOINT s
 
-same
+same on save
 INSERT INTO t(id, name) VALUES (next_snowflake(), 1/0)
 
-same
+same on save
 SELECT next_snowflake()
 
-same
+same on save
 ROLLBACK TO s
 
-proxy
+proxy on save
 INSERT INTO t(id, name) VALUES (next_snowflake(), 'after') RETURNING id
 
-same
+same on save
 RELEASE s
 
-same
+same on save
 COMMIT AND CHAIN
 
-proxy
+proxy on save
 SELECT next_snowflake()
 
-same
+same on save
 ROLLBACK
 
-same
+same on save
 SELECT name, id IS NOT NULL FROM t WHERE name IN ('kept', 'after') ORDER BY id
 
-# Temp tables in front of permanent ones.
-same
+# Temp tables in front of permanent ones. Once there was one, its name may be
+# left to the server for the rest of the session.
+same on temp
 CREATE TEMP TABLE acct (id int, name text)
 
-same
+same on temp
 INSERT INTO acct(name) VALUES ('t') RETURNING id, name
 
-same
+same on temp
 INSERT INTO acct(id, name) VALUES (next_snowflake(), 't')
 
-same
+same on temp
 CREATE RULE tr AS ON INSERT TO acct DO ALSO SELECT new.name, 'ruled'
 
-same
+same on temp
 INSERT INTO acct(name) VALUES ('t' || (next_snowflake() > 0)) RETURNING 1
 
-same
+same on temp
 DROP TABLE pg_temp.acct
 
-server
+server on temp
 INSERT INTO acct(name) VALUES ('p') RETURNING id
 
-proxy
+any on temp
 INSERT INTO acct(id, name) VALUES (next_snowflake(), 'p') RETURNING id
 
-same
+same on temp
 CREATE TEMP VIEW t AS SELECT id, name FROM public.t
 
-server
+server on temp
 INSERT INTO t(id, name) VALUES (next_snowflake(), 'through a view') RETURNING id
 
-proxy
+any on temp
 INSERT INTO public.t(id, name) VALUES (next_snowflake(), 'not through a view') RETURNING id
 
-same
+same on temp
 DROP VIEW pg_temp.t
 
-same
+same on temp
 CREATE TABLE pg_temp.other (id bigint, name text)
 
-any
+any on temp
 INSERT INTO other VALUES (next_snowflake(), 'x') RETURNING id
 
-same once
+same on temp once
 SELECT 1 AS id INTO TEMP doc
 
-same
+same on temp
 INSERT INTO doc VALUES (next_snowflake()) RETURNING id
 
-same
+same on temp
 DISCARD TEMP
 
-proxy
+any on temp
 INSERT INTO doc VALUES (uuidv7()) RETURNING id
 
 # The search path decides which table is meant.
-same
+same on path
 CREATE SCHEMA tenant2
 
-same
+same on path
 CREATE TABLE tenant2.acct (id text DEFAULT 5, name text)
 
-same
+same on path
 CREATE RULE r AS ON INSERT TO tenant2.acct DO ALSO INSERT INTO tenant2.acct2 VALUES (1)
 
-same
+same on path
 CREATE TABLE tenant2.acct2 (id text)
 
-same
+same on path
 CREATE RULE r AS ON INSERT TO tenant2.acct DO ALSO INSERT INTO tenant2.acct2 VALUES (new.id)
 
-same
+same on path
 SET search_path = tenant2, public
 
-server
+server on path
 INSERT INTO acct(id) VALUES (next_snowflake()) RETURNING id
 
-same
+same on path
 INSERT INTO acct(name) VALUES ('r') RETURNING id
 
-same
+same on path
 RESET search_path
 
-any
+any on path
 INSERT INTO acct(id) VALUES (next_snowflake()) RETURNING id
 
-proxy
+any on path
 INSERT INTO public.acct(id) VALUES (next_snowflake()) RETURNING id
 
-server
+server on path
 INSERT INTO tenant2.acct(id) VALUES (next_snowflake()) RETURNING id
 
-same
+same on path
 SELECT count(DISTINCT id), count(*) FROM (SELECT id FROM tenant2.acct UNION ALL SELECT id FROM tenant2.acct2) x
 
 # From another session.
@@ -207,17 +208,17 @@ SELECT 1
 same on b
 ALTER TABLE public.acct ALTER id SET DEFAULT 9
 
-same
+same on far
 INSERT INTO public.acct(name) VALUES ('nine') RETURNING id
 
-proxy on b
+any on b
 INSERT INTO public.acct(id) VALUES (next_snowflake()) RETURNING id
 
 # Serializable transactions, row locks in two sessions.
-same
+same on ser
 BEGIN ISOLATION LEVEL SERIALIZABLE
 
-proxy
+proxy on ser
 INSERT INTO t(id, name) VALUES (next_snowflake(), 'ser') RETURNING id
 
 same on b
@@ -226,21 +227,21 @@ BEGIN ISOLATION LEVEL SERIALIZABLE
 proxy on b
 INSERT INTO t(id, name) VALUES (next_snowflake(), 'ser') RETURNING id
 
-same
+same on ser
 COMMIT
 
 same on b
 COMMIT
 
 # A transaction that cannot be prepared is over.
-same
+same on prep
 BEGIN
 
-proxy
+proxy on prep
 INSERT INTO t(id, name) VALUES (next_snowflake(), '2pc') RETURNING id
 
-same
+same on prep
 PREPARE TRANSACTION 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'
 
-same
+same on prep
 ROLLBACK

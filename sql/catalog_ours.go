@@ -88,7 +88,7 @@ func (r *reading) judge(candidates []candidate, config InstalledConfig, found bo
 		builtin := c.Schema == "pg_catalog" && c.Name == rewrite.UUIDv7 && version >= builtinUUIDv7
 		ours := builtin
 		if found && !builtin && c.Schema == config.Schema {
-			marked := strings.HasPrefix(c.Comment, "pgidproxy ")
+			marked := strings.HasPrefix(c.Comment, markPrefix)
 			body, known := bodies[function{c.Name, c.Args}]
 			ours = c.Ordinary && known && (c.Body == body || config.Version < Version && marked)
 			if marked && !ours {

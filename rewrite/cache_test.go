@@ -152,3 +152,32 @@ func TestPlansForgetCatalogs(t *testing.T) {
 		t.Errorf("the catalog is kept by %d plans", r.Plans())
 	}
 }
+
+// TestLongTextIsLeft: what would take long to parse is left to the server, but
+// for rows that repeat.
+func TestLongTextIsLeft(t *testing.T) {
+	r, c := New(Config{}), testCatalog()
+	var sc Scratch
+	long := "SELECT next_snowflake()" + strings.Repeat(", a", maxPlanText/3)
+	p := r.Plan(&sc, []byte(long), c, Simple)
+	if calls := p.Calls(); p.Replaces || len(calls) != 1 || calls[0].Reason != TooLong {
+		t.Errorf("replaced %v, calls %v", p.Replaces, calls)
+	}
+	rows := "INSERT INTO t VALUES (next_snowflake())" + strings.Repeat(", (next_snowflake())", maxPlanText/8)
+	if p := r.Plan(&sc, []byte(rows), c, Simple); !p.Replaces {
+		t.Error("rows that repeat are left")
+	}
+}
+
+// TestFailureIsNotKept: a text that one bad constant makes wrong does not speak
+// for its shape.
+func TestFailureIsNotKept(t *testing.T) {
+	r, c := New(Config{}), testCatalog()
+	var sc Scratch
+	if p := r.Plan(&sc, []byte(`SELECT next_snowflake(), E'\uZZZZ'`), c, Simple); p.Replaces {
+		t.Error("replaced in a text that does not parse")
+	}
+	if p := r.Plan(&sc, []byte(`SELECT next_snowflake(), E'\n'`), c, Simple); !p.Replaces {
+		t.Error("left because another text of the shape failed")
+	}
+}

@@ -37,6 +37,10 @@ type pending struct {
 	fails    bool // that could fail, or is not PostgreSQL's own
 }
 
+// maxPlanText bounds the texts, without the rows that repeat, that are parsed:
+// the tree of one megabyte takes seconds, which no client should wait for.
+const maxPlanText = 64 << 10
+
 // build makes the plan of a text whose rows are folded, with its shape. It
 // keeps nothing of text. In a text that the grammar does not understand, and
 // with a catalog that does not know our functions, nothing is replaced.
@@ -45,10 +49,14 @@ func build(text []byte, sh *Shape, c *Catalog, mode Mode) *Plan {
 		text: text, tokens: sh.Tokens, facts: c.facts, call: map[int]int{}, named: map[*pg.ResTarget]bool{},
 		casts: map[*pg.TypeCast]string{}, harms: map[*pg.Node]bool{},
 	}
+	if len(text) > maxPlanText {
+		p.findTokens(TooLong)
+		return &Plan{Calls: p.calls}
+	}
 	tree, err := parse(text, sh.Tokens)
 	if err != nil {
-		p.findTokens()
-		return &Plan{Calls: p.calls}
+		p.findTokens(Unparsed)
+		return &Plan{Calls: p.calls, passing: true}
 	}
 	moved := false // the schema may have changed
 	for _, raw := range tree.Stmts {
@@ -121,11 +129,11 @@ func (p *planner) find(n *pg.Node) {
 }
 
 // findTokens lists what looks like calls of our names.
-func (p *planner) findTokens() {
+func (p *planner) findTokens(why Reason) {
 	for i, t := range p.tokens {
 		if i+1 < len(p.tokens) && p.tokens[i+1].Kind == LParen && t.Kind <= QuotedIdent {
 			if name, _ := identName(t, p.text); isOurName(name) {
-				p.found(i, name, Unparsed)
+				p.found(i, name, why)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ type Reason string
 // Reasons for leaving a call alone.
 const (
 	Unparsed     Reason = "unparsed"
+	TooLong      Reason = "too_long"
 	Stored       Reason = "stored"
 	Statement    Reason = "statement"
 	Several      Reason = "several_statements"
@@ -24,6 +25,7 @@ const (
 
 var sentences = map[Reason]string{
 	Unparsed:     "the statement was not understood",
+	TooLong:      "the text is too long to be planned while a client waits",
 	Stored:       "the statement stores the call, or runs it later",
 	Statement:    "a statement of this kind is left to the server",
 	Several:      "several statements in one text cannot be prepared",

@@ -35,6 +35,8 @@ type Plan struct {
 	Edits     []Edit   // in the order of the text, not overlapping
 	Calls     []Call   // every call that was found, in the order of the text
 	Relations []string // names of the relations that the plan relies on
+
+	passing bool // not to be kept: the text may have failed for one of its constants
 }
 
 // defaultPlanCache is the number of plans that are kept by default.
@@ -79,7 +81,9 @@ func (r *Rewriter) Plan(sc *Scratch, text []byte, c *Catalog, m Mode) *Prepared 
 	plan := r.cache.get(c.facts.id, m, sc.shape.Key)
 	if plan == nil {
 		plan = sc.build(text, c, m)
-		r.cache.put(c.facts.id, m, sc.shape.Key, plan)
+		if !plan.passing {
+			r.cache.put(c.facts.id, m, sc.shape.Key, plan)
+		}
 	}
 	p.plan = plan
 	p.Relations = plan.Relations

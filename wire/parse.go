@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/binary"
 	"hash/maphash"
 	"slices"
@@ -14,6 +15,10 @@ var scratches = sync.Pool{New: func() any { return new(rewrite.Scratch) }}
 
 // sums identify rewritten texts; a process compares only its own.
 var sums = maphash.MakeSeed()
+
+// nothingKnown stands for a catalog that is not there yet. Its generation is that
+// of the first reading, before which no change was noticed.
+var nothingKnown = rewrite.NewCatalog(rewrite.CatalogData{Generation: 1})
 
 // handleParse gives a name its meaning. A named statement goes to the server as
 // it is; the unnamed one with hidden parameters, where there is something for us.
@@ -57,20 +62,22 @@ func (s *Session) readParse(msg []byte, total int) *statement {
 		return st
 	}
 	c := s.catalog()
-	if c == nil {
+	if c == nil && (st.name == "" || s.ddl.dirty || s.wait != nil) {
 		return st
 	}
 	sc := scratches.Get().(*rewrite.Scratch)
 	defer scratches.Put(sc)
-	p := s.hooks.Rewriter.Plan(sc, text, c, rewrite.Extended)
+	p := s.hooks.Rewriter.Plan(sc, text, cmp.Or(c, nothingKnown), rewrite.Extended)
 	st.types = string(types[2:])
 	st.params = max(p.MaxParam, len(st.types)/4)
-	if !p.Replaces || !s.readable(p.Backslash, p.NonASCII) || !s.adopt(st, p, c) {
+	if !s.readable(p.Backslash, p.NonASCII) || c != nil && (!p.Replaces || !s.adopt(st, p, c)) {
 		return st
 	}
 	st.plannable = true
 	st.text = string(text)
-	st.since = s.epoch(c)
+	// A named statement that came before the catalog was read for the first time
+	// is planned at a Bind.
+	st.since = s.epoch(cmp.Or(c, nothingKnown))
 	if st.name == "" {
 		st.inPlace = true
 		s.appendRewritten(st, p, "")

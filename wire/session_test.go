@@ -413,6 +413,30 @@ func TestWaitsForCatalogAfterOwnDDL(t *testing.T) {
 	})
 }
 
+// A statement that is prepared before the catalog was read gets its ids once it
+// was, if no change was noticed meanwhile.
+func TestPreparedBeforeTheFirstReading(t *testing.T) {
+	each(t, func(t *testing.T, h *harness) {
+		first := h.catalog.now
+		for generation, twin := range []bool{1: true, 2: false} {
+			if generation == 0 {
+				continue
+			}
+			h.catalog.now = nil
+			name := fmt.Sprint("s", generation)
+			h.client(parse(name, insert, 25), sync1())
+			h.server(msg('1'), ready('I'))
+			want(t, "not read", h.client(bind(name, nil, "x"), sync1()), `B |`+name+`| formats values "x"`+"\nS")
+			h.server(msg('2'), ready('I'))
+			h.catalog.now = first.At(uint64(generation))
+			if got := h.client(bind(name, nil, "x"), sync1()); strings.Contains(got, "twin") != twin {
+				t.Errorf("generation %d: %s", generation, got)
+			}
+			h.server(msg('3'), msg('1'), msg('2'), ready('I'))
+		}
+	})
+}
+
 func TestTempTableShadows(t *testing.T) {
 	each(t, func(t *testing.T, h *harness) {
 		h.client(query("CREATE TEMP TABLE IF NOT EXISTS T (id int)"))

@@ -99,7 +99,7 @@ kept
 EXPLAIN (COSTS off, VERBOSE) INSERT INTO t(id) VALUES (next_snowflake()), (next_snowflake())
 
 kept
-EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) INSERT INTO t(id, name) VALUES (next_snowflake(), 'explained')
+EXPLAIN (ANALYZE, BUFFERS off, COSTS off, TIMING off, SUMMARY off) INSERT INTO t(id, name) VALUES (next_snowflake(), 'explained')
 
 server once
 SELECT id FROM t WHERE name = 'explained'

@@ -28,7 +28,7 @@ any
 SELECT (SELECT next_snowflake()), (SELECT uuidv7() AS inner_name)
 
 proxy
-SELECT "next_snowflake"(), PUBLIC.Next_Snowflake(), "public"."uuidv7"()
+SELECT "next_snowflake"(), PUBLIC.Next_Snowflake(), "public"."next_snowflake"(), "uuidv7"()
 
 proxy
 SELECT U&"next\005fsnowflake"()

@@ -1,0 +1,444 @@
+package wire_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pgidproxy/pgidproxy/gen"
+	"github.com/pgidproxy/pgidproxy/internal/devpg"
+	"github.com/pgidproxy/pgidproxy/internal/devpg/devpgtest"
+	"github.com/pgidproxy/pgidproxy/rewrite"
+	"github.com/pgidproxy/pgidproxy/sql"
+	"github.com/pgidproxy/pgidproxy/wire"
+)
+
+var (
+	sequences = flag.Int("sequences", 200, "random message sequences that TestDifferential compares")
+	firstSeed = flag.Uint64("seed", 0, "seed of the first of them, 0: by the clock; the next ones count up")
+	failures  = flag.Int("differences", 1, "differences after which TestDifferential stops")
+)
+
+// proxyNode is the number that the proxy mints under.
+const proxyNode = 7
+
+// TestDifferential sends random sequences of messages to a server, directly and
+// through the proxy, and compares what comes back byte by byte. Not compared
+// are ids, which must be new ones, and the OIDs of tables that the sequence made.
+func TestDifferential(t *testing.T) {
+	devpgtest.Each(t, func(t *testing.T, s *devpg.Server) {
+		seed := *firstSeed
+		if seed == 0 {
+			seed = uint64(time.Now().UnixNano()) / 1000 % 1e9
+		}
+		t.Logf("seeds from %d on", seed)
+		d := newDifferential(t, s)
+		found := 0
+		for i := range *sequences {
+			steps := generate(seed + uint64(i))
+			diff := d.compare(steps, seed+uint64(i))
+			if diff == "" {
+				continue
+			}
+			small, diff := d.shrink(steps, seed+uint64(i), diff)
+			t.Errorf("-seed %d -sequences 1:\n%s\n%s", seed+uint64(i), strings.Join(notes(small), "\n"), diff)
+			if found++; found >= *failures {
+				return
+			}
+		}
+		t.Logf("%d sequences, %d replies, %d ids of the proxy and %d of the server", *sequences, d.replies, d.minted[true], d.minted[false])
+		if *sequences >= 100 && (d.minted[true] < *sequences/4 || d.minted[false] < *sequences/4) {
+			t.Errorf("the sequences do not exercise both the proxy and the server functions")
+		}
+	})
+}
+
+// A differential holds both sides: databases made from one template, so that
+// the OIDs are the same.
+type differential struct {
+	t       *testing.T
+	server  *devpg.Server
+	proxy   string // address of the proxy
+	lastOID uint32 // of the template
+	made    int    // databases made so far
+	db      [2]string
+	admin   [2]*pgx.Conn
+	fresh   [2]string       // state of both when they were made
+	ids     map[string]bool // seen through the proxy
+	minted  map[bool]int    // by the proxy or not
+	replies int
+}
+
+const template = "differential"
+
+func newDifferential(t *testing.T, s *devpg.Server) *differential {
+	d := &differential{t: t, server: s, ids: map[string]bool{}, minted: map[bool]int{}}
+	d.exec(s.URL(devpg.Superuser), "CREATE DATABASE "+template+" TEMPLATE template0 ENCODING 'UTF8'")
+	t.Cleanup(func() { d.exec(s.URL(devpg.Superuser), "DROP DATABASE "+template) })
+	conn := d.connect(s.URL(template))
+	if _, err := sql.Install(t.Context(), conn, sql.InstallOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), schema); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.QueryRow(t.Context(), "SELECT max(oid) FROM pg_class").Scan(&d.lastOID); err != nil {
+		t.Fatal(err)
+	}
+	conn.Close(t.Context())
+	d.serve()
+	d.renew()
+	t.Cleanup(d.dropDatabases)
+	return d
+}
+
+// serve starts the proxy, put together as cmd/pgidproxy does.
+func (d *differential) serve() {
+	config, err := pgx.ParseConfig(d.server.URL(devpg.Superuser))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	generator, err := gen.New(gen.Config{Node: proxyNode})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	watchers := sql.NewWatchers(config, log)
+	watchers.Node = proxyNode
+	rewriter := rewrite.New(rewrite.Config{})
+	l, err := wire.Listen("127.0.0.1:0")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	server, err := wire.NewServer(wire.Config{
+		Listeners: []net.Listener{l},
+		Upstream:  &config.Config,
+		Hooks: func(database string) wire.Hooks {
+			return wire.Hooks{
+				Rewriter: rewriter,
+				Mint: func(snow []int64, uuids []gen.UUID) error {
+					return errors.Join(generator.Snowflakes(snow), generator.UUIDv7s(uuids))
+				},
+				Catalog: watchers.Database(database),
+				Limit:   1 << 20,
+			}
+		},
+		Closed: func(i wire.SessionInfo) { watchers.Release(i.Database) },
+		Log:    log,
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.proxy = l.Addr().String()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(ctx) }()
+	d.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			d.t.Error(err)
+		}
+		watchers.Close()
+	})
+}
+
+func (d *differential) connect(url string) *pgx.Conn {
+	d.t.Helper()
+	conn, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return conn
+}
+
+func (d *differential) exec(url, sql string) {
+	d.t.Helper()
+	conn := d.connect(url)
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(context.Background(), sql); err != nil {
+		d.t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// renew makes both databases anew.
+func (d *differential) renew() {
+	d.dropDatabases()
+	for side := range d.db {
+		d.made++
+		d.db[side] = fmt.Sprintf("%s_%d", template, d.made)
+		d.exec(d.server.URL(devpg.Superuser), "CREATE DATABASE "+d.db[side]+" TEMPLATE "+template)
+		d.admin[side] = d.connect(d.server.URL(d.db[side]))
+		d.fresh[side] = d.state(side)
+	}
+}
+
+// state changes when a transaction that changed permanent objects is committed.
+func (d *differential) state(side int) (sum string) {
+	d.t.Helper()
+	err := d.admin[side].QueryRow(d.t.Context(), `SELECT md5(string_agg(o, ' ' ORDER BY o)) FROM (
+		SELECT oid || ' ' || xmin AS o FROM pg_class WHERE relpersistence = 'p'
+		UNION ALL SELECT oid || ' ' || xmin FROM pg_proc WHERE pronamespace NOT IN (SELECT oid FROM pg_namespace WHERE nspname LIKE 'pg_temp%')) x`).Scan(&sum)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return sum
+}
+
+func (d *differential) dropDatabases() {
+	for side, name := range d.db {
+		if name != "" {
+			d.admin[side].Close(context.Background())
+			d.exec(d.server.URL(devpg.Superuser), "DROP DATABASE "+name+" WITH (FORCE)")
+		}
+	}
+}
+
+// compare runs the steps on both sides, and describes the first difference.
+func (d *differential) compare(steps []step, seed uint64) (diff string) {
+	for _, conn := range d.admin {
+		if _, err := conn.Exec(d.t.Context(), empty); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	defer func() {
+		if slices.ContainsFunc(steps, func(s step) bool { return s.changes }) &&
+			(d.state(0) != d.fresh[0] || d.state(1) != d.fresh[1]) {
+			d.renew()
+		}
+	}()
+	direct := d.play(d.server.Addr(), d.db[0], steps, nil, nil)
+	if direct.err != nil && !ended(direct.err) {
+		d.t.Fatalf("directly, -seed %d: %v\n%s\n%s", seed, direct.err, strings.Join(notes(steps), "\n"), show(direct.messages))
+	}
+	var splits *rand.Rand
+	if seed%3 == 0 {
+		splits = rand.New(rand.NewPCG(seed, 2))
+	}
+	through := d.play(d.proxy, d.db[1], steps, direct.waits, splits)
+	d.replies += len(direct.messages)
+	return d.difference(direct, through)
+}
+
+func (d *differential) difference(direct, through transcript) string {
+	n := max(len(direct.messages), len(through.messages))
+	if ended(direct.err) && ended(through.err) {
+		// What was under way when the server closed the connection may be lost.
+		n = min(len(direct.messages), len(through.messages))
+	}
+	for i := range n {
+		var a, b []byte
+		if i < len(direct.messages) {
+			a = d.masked(direct.messages[i], nil)
+		}
+		var ids []string
+		if i < len(through.messages) {
+			b = d.masked(through.messages[i], &ids)
+		}
+		if !bytes.Equal(a, b) {
+			return fmt.Sprintf("reply %d: directly %q, through the proxy %q (%v)\ndirectly:%s\nthrough the proxy:%s",
+				i+1, a, b, through.err, show(direct.messages), show(through.messages))
+		}
+		if bytes.Contains(b, []byte("pgidproxy_twin")) {
+			return fmt.Sprintf("reply %d shows a twin: %q", i+1, b)
+		}
+		for _, id := range ids {
+			if d.ids[id] {
+				return fmt.Sprintf("reply %d: id %q was seen before", i+1, id)
+			}
+			d.ids[id] = true
+			if len(id) == 8 {
+				d.minted[binary.BigEndian.Uint64([]byte(id))>>12&1023 == proxyNode]++
+			}
+		}
+	}
+	if ended(direct.err) != ended(through.err) || !ended(direct.err) && through.err != nil {
+		return fmt.Sprintf("through the proxy: %v", through.err)
+	}
+	return ""
+}
+
+// ended tells whether the server has closed the connection: it gives up where a
+// message that it does not expect comes among copy data.
+func ended(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// shrink leaves out steps as long as a difference remains.
+func (d *differential) shrink(steps []step, seed uint64, diff string) ([]step, string) {
+	for changed := true; changed; {
+		changed = false
+		for i := len(steps) - 1; i >= 0; i-- {
+			less := slices.Delete(slices.Clone(steps), i, i+1)
+			if got := d.compare(less, seed); got != "" {
+				steps, diff, changed = less, got, true
+			}
+		}
+	}
+	return steps, diff
+}
+
+func notes(steps []step) (list []string) {
+	for _, s := range steps {
+		list = append(list, "  "+s.note)
+	}
+	return list
+}
+
+func show(messages [][]byte) string {
+	var b strings.Builder
+	for i, m := range messages {
+		fmt.Fprintf(&b, "\n  %2d %q", i+1, m)
+	}
+	return b.String()
+}
+
+// A transcript is what one side answered.
+type transcript struct {
+	messages [][]byte
+	waits    []int // messages that were there after each wait
+	err      error
+}
+
+const (
+	// finish ends what a sequence left open: copy data, a failed cycle.
+	finish = "f\x00\x00\x00\x09over\x00" + "S\x00\x00\x00\x04"
+	end    = "this is the end"
+	// quiet is how long the server says nothing when it has nothing to say. A
+	// server that is slower makes the test send earlier than it meant to.
+	quiet = 15 * time.Millisecond
+	// patience bounds how long the proxy may be behind the server.
+	patience = 5 * time.Second
+)
+
+// play opens a session, sends the steps and reads all answers. With waits, those
+// of the other side, it waits for as many messages as came there.
+func (d *differential) play(addr, db string, steps []step, waits []int, splits *rand.Rand) (got transcript) {
+	c, err := dialSession(addr, db)
+	if err != nil {
+		return transcript{err: err}
+	}
+	defer c.Close()
+	defer func() { got.messages = c.messages }()
+	expected, waited := 0, 0
+	for _, s := range steps {
+		switch {
+		case s.data != nil:
+			expected += s.ready
+			if got.err = c.send(s.data, splits); got.err != nil {
+				return got
+			}
+		case waits == nil:
+			got.err = c.read(quiet, func() bool { return expected > 0 && c.ready == expected })
+			if c.ready == expected || errors.Is(got.err, os.ErrDeadlineExceeded) {
+				got.err = nil
+			}
+			expected = c.ready
+			got.waits = append(got.waits, len(c.messages))
+		default:
+			want := len(c.messages) + 1 // when the other side had ended
+			if waited < len(waits) {
+				want = waits[waited]
+			}
+			waited++
+			if got.err = c.read(patience, func() bool { return len(c.messages) >= want }); got.err != nil {
+				return got
+			}
+		}
+		if got.err != nil {
+			return got
+		}
+	}
+	last := "ROLLBACK; SELECT '" + end + "'\x00"
+	tail := binary.BigEndian.AppendUint32([]byte(finish+"Q"), uint32(len(last)+4))
+	if got.err = c.send(append(tail, last...), splits); got.err != nil {
+		return got
+	}
+	got.err = c.read(patience, func() bool {
+		n := len(c.messages)
+		return n > 2 && c.messages[n-1][0] == 'Z' && c.messages[n-3][0] == 'D' && bytes.HasSuffix(c.messages[n-3], []byte(end))
+	})
+	return got
+}
+
+// A session is a client's connection, after it has been let in.
+type session struct {
+	net.Conn
+	buf      []byte
+	messages [][]byte
+	ready    int
+}
+
+func dialSession(addr, db string) (*session, error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	c := &session{Conn: conn}
+	params := "user\x00" + devpg.Superuser + "\x00database\x00" + db + "\x00\x00"
+	start := binary.BigEndian.AppendUint32(nil, uint32(len(params)+8))
+	start = append(binary.BigEndian.AppendUint32(start, 3<<16), params...)
+	if _, err := conn.Write(start); err != nil {
+		return nil, err
+	}
+	if err := c.read(patience, func() bool { return c.ready > 0 }); err != nil {
+		return nil, fmt.Errorf("sign on: %w", err)
+	}
+	c.messages, c.ready = nil, 0
+	return c, nil
+}
+
+func (c *session) send(b []byte, splits *rand.Rand) error {
+	for splits != nil && len(b) > 1 {
+		n := 1 + splits.IntN(len(b))
+		if _, err := c.Write(b[:n]); err != nil {
+			return err
+		}
+		b = b[n:]
+		// Lets the other side read what there is.
+		time.Sleep(time.Duration(splits.IntN(200)) * time.Microsecond)
+	}
+	_, err := c.Write(b)
+	return err
+}
+
+// read collects messages until enough says so, or for the time of silence.
+func (c *session) read(silence time.Duration, enough func() bool) error {
+	chunk := make([]byte, 64<<10)
+	for {
+		for len(c.buf) >= 5 {
+			n := 1 + int(binary.BigEndian.Uint32(c.buf[1:]))
+			if len(c.buf) < n {
+				break
+			}
+			c.messages = append(c.messages, c.buf[:n:n])
+			if c.buf[0] == 'Z' {
+				c.ready++
+			}
+			c.buf = c.buf[n:]
+		}
+		if enough() {
+			return nil
+		}
+		c.SetReadDeadline(time.Now().Add(silence))
+		n, err := c.Read(chunk)
+		c.buf = append(c.buf, chunk[:n]...)
+		if err != nil && (n == 0 || !errors.Is(err, io.EOF)) {
+			return err
+		}
+	}
+}

@@ -1,26 +1,30 @@
 // Command bench measures what relaying costs: pgbench -S against a private
 // PostgreSQL direct, through the proxy, through a minimal framing relay and
 // through PgBouncer (session pooling) where it is installed, one after another
-// in every round. It prints CPU seconds of the middle process per 100,000
+// in every round. It prints CPU seconds of the process in the middle per 100,000
 // transactions and rates, as ratios to the relay and to direct, and the memory
-// of idle sessions.
+// of idle sessions. Both ratios are taken round by round, so that what disturbs
+// the machine for a while disturbs all. It reads /proc: Linux only.
 //
 //	go run ./wire/bench [-rounds 5] [-seconds 4] [-clients 8] [-protocol prepared]
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"text/tabwriter"
-	"time"
 
 	"github.com/pgidproxy/pgidproxy/internal/devpg"
 )
@@ -31,15 +35,17 @@ type options struct {
 }
 
 func main() {
-	if len(os.Args) == 4 && os.Args[1] == "relay" {
-		exitOn(relay(os.Args[2], os.Args[3]))
+	if len(os.Args) == 4 && os.Args[1] == relayCommand {
+		l, err := net.Listen("tcp", os.Args[2])
+		exitOn(err)
+		exitOn(relay(l, os.Args[3]))
 		return
 	}
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds; each measures every target once")
 	flag.IntVar(&o.seconds, "seconds", 4, "seconds a measurement")
 	flag.IntVar(&o.clients, "clients", 8, "clients of pgbench")
-	flag.IntVar(&o.idle, "idle", 1000, "idle sessions for the memory measurement")
+	flag.IntVar(&o.idle, "idle", 1000, "idle sessions for the memory measurement; 0 leaves it out")
 	flag.StringVar(&o.protocol, "protocol", "prepared", "pgbench's protocol: simple, extended or prepared")
 	flag.StringVar(&o.postgresBin, "postgres-bin", "", "directory of PostgreSQL's programs")
 	flag.Parse()
@@ -55,73 +61,121 @@ func exitOn(err error) {
 	}
 }
 
-// A target is a way to the server.
-type target struct {
-	name string
-	port string
-	pid  int // of the process in the middle; 0: none
-
-	cpu, rate []float64 // a value a round: seconds per 100,000 transactions, transactions per second
-}
-
 func run(ctx context.Context, o options) error {
-	pgbench, err := exec.LookPath("pgbench")
-	if err != nil {
-		pgbench = "/usr/lib/postgresql/15/bin/pgbench"
-	}
 	server, err := devpg.Start(ctx, devpg.Config{BinDir: o.postgresBin, Settings: map[string]string{
-		"fsync": "off", "max_connections": fmt.Sprint(o.idle + 100),
+		"fsync": "off", "max_connections": strconv.Itoa(max(o.idle, o.clients) + 100),
 	}})
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	targets, end, err := startTargets(ctx, server)
-	defer end()
+	pgbench := filepath.Join(server.BinDir(), "pgbench")
+	if _, err := os.Stat(pgbench); err != nil {
+		if pgbench, err = exec.LookPath("pgbench"); err != nil {
+			return fmt.Errorf("find pgbench: %w", err)
+		}
+	}
+	m, err := newMiddle(ctx, server)
 	if err != nil {
 		return err
 	}
-	if out, err := exec.CommandContext(ctx, pgbench, pgbenchArgs(targets[0].port, "-i", "-s", "10", "-q")...).CombinedOutput(); err != nil {
-		return fmt.Errorf("initialise pgbench: %w\n%s", err, out)
-	}
-	for round := range o.rounds {
-		for i := range targets {
-			t := targets[(i+round)%len(targets)]
-			if err := t.measure(ctx, pgbench, o); err != nil {
-				return fmt.Errorf("%s: %w", t.name, err)
-			}
-			fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, o.rounds, t.name)
+	defer m.close()
+	if o.idle > 0 {
+		if err := measureIdle(ctx, m, o.idle, os.Stdout); err != nil {
+			return err
 		}
 	}
-	report(targets)
-	return idleMemory(ctx, targets, o.idle)
+	return measureTransactions(ctx, m, pgbench, o, os.Stdout)
+}
+
+// A result is what was measured of a target, a value a round.
+type result struct {
+	cpu  []float64 // seconds per 100,000 transactions
+	rate []float64 // transactions per second
+}
+
+// measureTransactions measures all targets in every round, each time beginning
+// with another.
+func measureTransactions(ctx context.Context, m *middle, pgbench string, o options, out io.Writer) error {
+	targets, err := m.startAll(ctx)
+	defer stopAll(targets)
+	if err != nil {
+		return err
+	}
+	initialise := pgbenchArgs(targets[0].port, "-i", "-s", "10", "-q")
+	if said, err := exec.CommandContext(ctx, pgbench, initialise...).CombinedOutput(); err != nil {
+		return fmt.Errorf("initialise pgbench: %w\n%s", err, said)
+	}
+	results := make([]result, len(targets))
+	for round := range o.rounds {
+		for i := range targets {
+			k := (i + round) % len(targets)
+			if err := results[k].measure(ctx, targets[k], pgbench, o); err != nil {
+				return fmt.Errorf("measure %s: %w", targets[k].name, err)
+			}
+			fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, o.rounds, targets[k].name)
+		}
+	}
+	return report(out, targets, results)
 }
 
 func pgbenchArgs(port string, args ...string) []string {
-	return append([]string{"-h", "127.0.0.1", "-p", port, "-U", "postgres"}, append(args, "postgres")...)
+	return append([]string{"-h", "127.0.0.1", "-p", port, "-U", devpg.Superuser}, append(args, devpg.Superuser)...)
 }
 
 // measure runs pgbench once and takes the CPU time of the process in the middle.
-func (t *target) measure(ctx context.Context, pgbench string, o options) error {
-	before := cpuSeconds(t.pid)
-	out, err := exec.CommandContext(ctx, pgbench, pgbenchArgs(t.port, "-S", "-n", "-M", o.protocol,
-		"-c", fmt.Sprint(o.clients), "-j", "2", "-T", fmt.Sprint(o.seconds))...).CombinedOutput()
+func (r *result) measure(ctx context.Context, t *target, pgbench string, o options) error {
+	before, err := t.cpuSeconds()
 	if err != nil {
-		return fmt.Errorf("%w\n%s", err, out)
+		return err
 	}
-	used := cpuSeconds(t.pid) - before
-	var n int
-	var tps float64
-	for line := range strings.Lines(string(out)) {
+	args := pgbenchArgs(t.port, "-S", "-n", "-M", o.protocol, "-c", strconv.Itoa(o.clients), "-j", "2", "-T", strconv.Itoa(o.seconds))
+	said, err := exec.CommandContext(ctx, pgbench, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, said)
+	}
+	after, err := t.cpuSeconds()
+	if err != nil {
+		return err
+	}
+	n, tps, err := parsePgbench(string(said))
+	if err != nil {
+		return err
+	}
+	r.cpu = append(r.cpu, (after-before)/float64(n)*100_000)
+	r.rate = append(r.rate, tps)
+	return nil
+}
+
+// parsePgbench reads the number and the rate of transactions from what pgbench
+// prints.
+func parsePgbench(said string) (n int, tps float64, err error) {
+	for line := range strings.Lines(said) {
 		_, _ = fmt.Sscanf(line, "number of transactions actually processed: %d", &n)
 		_, _ = fmt.Sscanf(line, "tps = %f", &tps)
 	}
-	if n == 0 {
-		return fmt.Errorf("no transactions\n%s", out)
+	if n == 0 || tps == 0 {
+		return 0, 0, errors.New("no transactions\n" + said)
 	}
-	t.cpu = append(t.cpu, used/float64(n)*100_000)
-	t.rate = append(t.rate, tps)
-	return nil
+	return n, tps, nil
+}
+
+// report compares all targets with the relay, and their rates with direct.
+func report(out io.Writer, targets []*target, results []result) error {
+	direct, relay := results[0], results[1]
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "target\tCPU s per 100,000\tto relay\t(spread)\ttps\tto direct")
+	for i, t := range targets {
+		r := results[i]
+		rate := fmt.Sprintf("%.0f\t%.2f", median(r.rate), median(ratios(r.rate, direct.rate)))
+		if t.command == nil {
+			fmt.Fprintf(w, "%s\t\t\t\t%s\n", t.name, rate)
+			continue
+		}
+		c := ratios(r.cpu, relay.cpu)
+		fmt.Fprintf(w, "%s\t%.2f\t%.2f\t(%.2f-%.2f)\t%s\n", t.name, median(r.cpu), median(c), slices.Min(c), slices.Max(c), rate)
+	}
+	return w.Flush()
 }
 
 func median(v []float64) float64 {
@@ -129,49 +183,11 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-func report(targets []*target) {
-	relay := targets[1]
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "target\tCPU s per 100,000\tto relay\t(spread)\ttps\tto direct")
-	for _, t := range targets {
-		rate := fmt.Sprintf("%.0f\t%.2f", median(t.rate), median(ratios(t.rate, targets[0].rate)))
-		if t.pid == 0 {
-			fmt.Fprintf(w, "%s\t\t\t\t%s\n", t.name, rate)
-			continue
-		}
-		r := ratios(t.cpu, relay.cpu)
-		fmt.Fprintf(w, "%s\t%.2f\t%.2f\t(%.2f-%.2f)\t%s\n", t.name, median(t.cpu), median(r), slices.Min(r), slices.Max(r), rate)
-	}
-	w.Flush()
-}
-
-// ratios compares round by round, so that what disturbs the machine for a while
-// disturbs both.
+// ratios compares round by round.
 func ratios(a, b []float64) []float64 {
 	r := make([]float64, len(a))
 	for i := range a {
 		r[i] = a[i] / b[i]
 	}
 	return r
-}
-
-// idleMemory opens sessions that do nothing through the proxy and tells what
-// its resident memory grew by.
-func idleMemory(ctx context.Context, targets []*target, n int) error {
-	for _, t := range targets {
-		if t.name != "pgidproxy" {
-			continue
-		}
-		before := residentBytes(t.pid)
-		for range n {
-			conn, err := signOn(ctx, net.JoinHostPort("127.0.0.1", t.port))
-			if err != nil {
-				return err
-			}
-			defer conn.Close()
-		}
-		time.Sleep(2 * time.Second) // the collector and the scavenger take their time
-		fmt.Printf("%d idle sessions: %.1f KiB each\n", n, float64(residentBytes(t.pid)-before)/float64(n)/1024)
-	}
-	return nil
 }

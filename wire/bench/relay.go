@@ -2,58 +2,46 @@ package main
 
 import (
 	"encoding/binary"
+	"errors"
 	"net"
 )
 
+// relayCommand makes this program the relay: relay LISTEN UPSTREAM.
+const relayCommand = "relay"
+
 // relay is the least that a proxy of this protocol can do with two goroutines a
 // session: it reads chunks, walks the headers of the messages in them, and
-// writes the chunks. It is what the proxy's cost is held against.
-func relay(listen, upstream string) error {
-	l, err := net.Listen("tcp", listen)
-	if err != nil {
-		return err
-	}
+// writes the chunks. It is what the proxy's cost is held against. It ends when
+// the listener does.
+func relay(l net.Listener, upstream string) error {
 	for {
 		client, err := l.Accept()
 		if err != nil {
 			return err
 		}
-		server, err := net.Dial("tcp", upstream)
-		if err != nil {
-			client.Close()
-			continue
-		}
-		go move(server, client, true)
-		go move(client, server, false)
+		go func() {
+			server, err := net.Dial("tcp", upstream)
+			if err != nil {
+				client.Close()
+				return
+			}
+			// The first packet of a client has no type byte.
+			go move(server, client, walker{held: 1})
+			move(client, server, walker{})
+		}()
 	}
 }
 
-// move copies src to dst until one of them ends. The first packet of a client
-// has no type byte.
-func move(dst, src net.Conn, startup bool) {
+// move copies src to dst until one of them ends.
+func move(dst, src net.Conn, w walker) {
 	defer dst.Close()
 	defer src.Close()
 	buf := make([]byte, 32<<10)
-	var header [5]byte
-	held, skip, messages := 0, 0, 0
-	if startup {
-		held = 1
-	}
 	for {
 		n, err := src.Read(buf)
 		if n > 0 {
-			for b := buf[:n]; len(b) > 0; {
-				if skip > 0 {
-					k := min(skip, len(b))
-					skip, b = skip-k, b[k:]
-					continue
-				}
-				k := copy(header[held:], b)
-				held, b = held+k, b[k:]
-				if held == len(header) {
-					skip, held = int(binary.BigEndian.Uint32(header[1:]))-4, 0
-					messages++
-				}
+			if w.walk(buf[:n]) != nil {
+				return
 			}
 			if _, err := dst.Write(buf[:n]); err != nil {
 				return
@@ -63,4 +51,36 @@ func move(dst, src net.Conn, startup bool) {
 			return
 		}
 	}
+}
+
+// A walker goes from header to header through a stream that comes in pieces.
+type walker struct {
+	header   [5]byte
+	held     int // bytes of header that are there
+	skip     int // bytes of the message that are still to come
+	messages int // whose header was seen
+}
+
+var errFrame = errors.New("a message shorter than its length")
+
+func (w *walker) walk(b []byte) error {
+	for len(b) > 0 {
+		if w.skip > 0 {
+			k := min(w.skip, len(b))
+			w.skip, b = w.skip-k, b[k:]
+			continue
+		}
+		k := copy(w.header[w.held:], b)
+		w.held, b = w.held+k, b[k:]
+		if w.held < len(w.header) {
+			return nil
+		}
+		length := binary.BigEndian.Uint32(w.header[1:])
+		if length < 4 {
+			return errFrame
+		}
+		w.skip, w.held = int(length)-4, 0
+		w.messages++
+	}
+	return nil
 }

@@ -64,7 +64,7 @@ func TestOrdinaryUser(t *testing.T) {
 		exec(t, conn, hijack)
 		exec(t, conn, "SET search_path = evil, pg_temp, pg_catalog, public; SET pgid.node_id = '3'")
 		exec(t, conn, "INSERT INTO public.acct DEFAULT VALUES; SELECT pg_catalog.pg_sleep(0.08); INSERT INTO public.acct DEFAULT VALUES")
-		exec(t, conn, "SELECT public.uuidv7('1 day'::interval), public.id_to_timestamp('01940000-0000-7000-8000-000000000001'::pg_catalog.text), "+
+		exec(t, conn, "SELECT uuidv7('1 day'::interval), public.id_to_timestamp('01940000-0000-7000-8000-000000000001'::pg_catalog.text), "+
 			"public.id_to_timestamp('017f22e2-79b0-7cc3-98c4-dc0c0c07398f'::pg_catalog.uuid), public.id_to_timestamp(1::bigint), "+
 			"public.id_to_timestamp('01ARZ3NDEKTSV4RRFFQ69G5FAV'::pg_catalog.text)")
 		if n := scan[int](t, conn, "SELECT pg_catalog.count(*) FROM public.acct WHERE id OPERATOR(pg_catalog.>>) 12 OPERATOR(pg_catalog.&) 1023::bigint OPERATOR(pg_catalog.=) 1023"); n != 2 {

@@ -9,5 +9,6 @@
 // always frees. While it is moved a second sequence, the gate, is odd, and
 // whoever sees that does not use nextval. A session that saw it even before may
 // still call nextval once; there are at most 2^18 sessions, and the sequence is
-// moved only when it is more than that behind, so the move never goes back.
+// moved only when it is more than that behind, so the move never goes back. A
+// mover that dies leaves the gate odd, and the next one finishes what it began.
 package sql

@@ -13,12 +13,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/pgidproxy/pgidproxy/gen"
 	"github.com/pgidproxy/pgidproxy/internal/devpg"
 	"github.com/pgidproxy/pgidproxy/internal/devpg/devpgtest"
 )
 
 // testHooks gives a database a clock that is set by hand, and a pause at which
-// a session stops while somebody holds advisory lock 42.
+// a session stops while somebody holds advisory lock 42, or the one it is given
+// in t.key.
 const testHooks = `
 CREATE SCHEMA t;
 CREATE SEQUENCE t.clock_ms MINVALUE 0 START 0;
@@ -26,10 +28,11 @@ GRANT ALL ON SCHEMA t TO PUBLIC; GRANT ALL ON SEQUENCE t.clock_ms TO PUBLIC;
 CREATE FUNCTION t.clock() RETURNS timestamptz LANGUAGE sql AS
   $$SELECT to_timestamp(pg_sequence_last_value('t.clock_ms') / 1000.0::float8)$$;
 CREATE FUNCTION t.pause(step text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE key bigint := coalesce(current_setting('t.key', true), '42');
 BEGIN
   IF current_setting('t.stop', true) = step THEN
-    PERFORM pg_advisory_lock(42);
-    PERFORM pg_advisory_unlock(42);
+    PERFORM pg_advisory_lock(key);
+    PERFORM pg_advisory_unlock(key);
   END IF;
   RETURN true;
 END $$;`
@@ -185,6 +188,61 @@ func schedule(t *testing.T, name, url string, admin *pgx.Conn, step, fate string
 		t.Errorf("%s: repeated ids", name)
 	}
 	waitFor(t, admin, "no lock", "SELECT NOT EXISTS (SELECT FROM pg_locks WHERE relation = 'pgid.snowflake_mover'::regclass)")
+}
+
+// TestOvertaking replays the schedule under which a move can set the sequence
+// back: sessions see the gate open and stop; a mover closes it, reads the last
+// value, just far enough behind, and stops before setval; then the others take
+// theirs. The move must still be upwards.
+func TestOvertaking(t *testing.T) {
+	const now, readers = 1_850_000_000_000, 12
+	devpgtest.Each(t, func(t *testing.T, s *devpg.Server) {
+		admin, url := paused(t, s)
+		setClock(t, admin, now)
+		exec(t, admin, fmt.Sprintf("SELECT setval('pgid.snowflake_gate', 0), setval('pgid.snowflake_last', (%d::bigint << 12) - 262144 - 1), "+
+			"pg_advisory_lock(1), pg_advisory_lock(2)", now-gen.Epoch))
+		type result struct {
+			id  int64
+			err error
+		}
+		results := make(chan result)
+		call := func(stop string, key int) {
+			conn := connect(t, url)
+			exec(t, conn, fmt.Sprintf("SET t.stop = '%s'; SET t.key = %d", stop, key))
+			go func() { id, err := mint(conn); results <- result{id, err} }()
+		}
+		waiting := func(key, n int) {
+			waitFor(t, admin, "sessions to pause", fmt.Sprintf(
+				"SELECT count(*) = %d FROM pg_locks WHERE locktype = 'advisory' AND objid = %d AND NOT granted", n, key))
+		}
+		for range readers {
+			call("even", 1)
+		}
+		waiting(1, readers)
+		// The mover takes no value on the fast path: the gate was left closed.
+		exec(t, admin, "SELECT setval('pgid.snowflake_gate', 1)")
+		call("moving", 2)
+		waiting(2, 1)
+		exec(t, admin, "SELECT pg_advisory_unlock(1)")
+		waitFor(t, admin, "the others to overtake", fmt.Sprintf(
+			"SELECT pg_sequence_last_value('pgid.snowflake_last') = (%d::bigint << 12) - 262144 - 1 + %d", now-gen.Epoch, readers))
+		exec(t, admin, "SELECT pg_advisory_unlock(2)")
+		var ids []int64
+		for range readers + 1 {
+			r := <-results
+			if r.err != nil {
+				t.Error(r.err)
+			}
+			ids = append(ids, r.id)
+		}
+		slices.Sort(ids)
+		if len(slices.Compact(ids)) != readers+1 {
+			t.Error("repeated ids")
+		}
+		if got := scan[int64](t, admin, "SELECT pg_sequence_last_value('pgid.snowflake_last')"); got < (now-gen.Epoch)<<12 {
+			t.Errorf("the sequence stands at %d, behind the clock", got)
+		}
+	})
 }
 
 // TestClockStepsBack: ids go on from the last one while the clock is at most

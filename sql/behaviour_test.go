@@ -3,6 +3,7 @@ package sql
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -189,10 +190,14 @@ func TestUninstallNamesUsers(t *testing.T) {
 		if !errors.As(err, &inUse) {
 			t.Fatalf("got %v, want an InUseError", err)
 		}
-		got := strings.Join(inUse.Users, "; ")
-		want := "default value for column id of table d; default value for column id of table n; default value for column ts of table g; function tracked(); " +
+		// PostgreSQL 14 says of a generated column what later ones say of its expression.
+		got := strings.ReplaceAll(strings.ReplaceAll(strings.Join(inUse.Users, "; "), "public.", ""), "default value for ", "")
+		users := strings.Split(got, "; ")
+		slices.Sort(users)
+		got = strings.Join(users, "; ")
+		want := "column id of table d; column id of table n; column ts of table g; function tracked(); " +
 			"index i_time; rule _RETURN on view v; table pgid.more; text of function textual()"
-		if strings.ReplaceAll(got, "public.", "") != want {
+		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 		exec(t, conn, "DROP VIEW v; DROP TABLE d, g, i, n, pgid.more; DROP FUNCTION tracked(), textual()")

@@ -1,0 +1,35 @@
+package sql
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pgidproxy/pgidproxy/internal/devpg/devpgtest"
+)
+
+// BenchmarkRow is INSERT … SELECT of b.N rows with each function beside nextval
+// and gen_random_uuid. For the figures that are compared:
+//
+//	go test -run '^$' -bench Row -benchtime 1000000x -count 5 ./sql
+//
+// After a run of 5,000,000 rows into an indexed table,
+// SELECT avg_leaf_density FROM pgstatindex('index') tells how full its leaves are.
+func BenchmarkRow(b *testing.B) {
+	conn, _ := installed(b, devpgtest.Server(b))
+	exec(b, conn, "CREATE SEQUENCE s; CREATE UNLOGGED TABLE ints (v bigint); CREATE UNLOGGED TABLE uuids (v uuid)")
+	for _, c := range []struct{ call, table string }{
+		{"nextval('s')", "ints"}, {"next_snowflake()", "ints"}, {"uuidv7()", "uuids"}, {"gen_random_uuid()", "uuids"},
+	} {
+		b.Run(c.call, func(b *testing.B) {
+			exec(b, conn, "TRUNCATE ints, uuids")
+			b.ResetTimer()
+			query := fmt.Sprintf("INSERT INTO %s SELECT %s FROM generate_series(1, %d)", c.table, c.call, b.N)
+			if _, err := conn.Exec(context.Background(), query, pgx.QueryExecModeSimpleProtocol); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}

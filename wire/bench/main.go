@@ -102,8 +102,7 @@ func measureTransactions(ctx context.Context, m *middle, pgbench string, o optio
 	if err != nil {
 		return err
 	}
-	initialise := pgbenchArgs(targets[0].port, "-i", "-s", "10", "-q")
-	if said, err := exec.CommandContext(ctx, pgbench, initialise...).CombinedOutput(); err != nil {
+	if said, err := pgbenchCommand(ctx, pgbench, targets[0].port, "-i", "-s", "10", "-q").CombinedOutput(); err != nil {
 		return fmt.Errorf("initialise pgbench: %w\n%s", err, said)
 	}
 	results := make([]result, len(targets))
@@ -119,8 +118,13 @@ func measureTransactions(ctx context.Context, m *middle, pgbench string, o optio
 	return report(out, targets, results)
 }
 
-func pgbenchArgs(port string, args ...string) []string {
-	return append([]string{"-h", "127.0.0.1", "-p", port, "-U", devpg.Superuser}, append(args, devpg.Superuser)...)
+// pgbenchCommand runs pgbench without asking for encryption first: the answer to
+// that is no message, which the relay does not know.
+func pgbenchCommand(ctx context.Context, pgbench, port string, args ...string) *exec.Cmd {
+	args = append([]string{"-h", "127.0.0.1", "-p", port, "-U", devpg.Superuser}, append(args, devpg.Superuser)...)
+	c := exec.CommandContext(ctx, pgbench, args...)
+	c.Env = append(os.Environ(), "PGSSLMODE=disable", "PGGSSENCMODE=disable")
+	return c
 }
 
 // measure runs pgbench once and takes the CPU time of the process in the middle.
@@ -129,8 +133,8 @@ func (r *result) measure(ctx context.Context, t *target, pgbench string, o optio
 	if err != nil {
 		return err
 	}
-	args := pgbenchArgs(t.port, "-S", "-n", "-M", o.protocol, "-c", strconv.Itoa(o.clients), "-j", "2", "-T", strconv.Itoa(o.seconds))
-	said, err := exec.CommandContext(ctx, pgbench, args...).CombinedOutput()
+	said, err := pgbenchCommand(ctx, pgbench, t.port, "-S", "-n", "-M", o.protocol,
+		"-c", strconv.Itoa(o.clients), "-j", "2", "-T", strconv.Itoa(o.seconds)).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, said)
 	}

@@ -84,6 +84,9 @@ func (b *bindMessage) binary() bool {
 func (s *Session) handleBind(msg []byte, total int, out *Spans) {
 	portal, rest, _ := cString(msg[headerLen:])
 	name, _, ok := cString(rest)
+	if ok && len(name) == 0 && s.awaitUnnamed() {
+		return
+	}
 	st := s.records.lookup(name)
 	if !ok || st == nil {
 		delete(s.portals, string(portal))

@@ -21,8 +21,14 @@ func (s *Session) Client(in []byte, out *Spans) (int, Wait) {
 	if s.ready > 0 {
 		total := s.ready
 		s.ready, s.waited = 0, true
-		s.handle(s.client.take(), total, out)
+		msg := s.client.take()
+		s.handle(msg, total, out)
 		s.waited = false
+		if w := s.wait; w != nil {
+			s.client.hold(msg)
+			s.ready, s.wait = total, nil
+			return 0, w
+		}
 	}
 	i := 0
 	for i < len(in) {
@@ -232,6 +238,7 @@ func (s *Session) handleQuery(msg []byte, total int, out *Spans) {
 	e := s.queue.push(reqQuery)
 	e.pos = pos
 	e.afterCopy = s.copyIn
+	e.unnamed = true
 	if s.records.unnamed != nil {
 		e.undo = s.records.assign("", nil)
 	}
@@ -282,9 +289,14 @@ func (s *Session) editQuery(text []byte) *rewrite.PositionMap {
 // handleDescribe lets a Describe pass; of the unnamed statement whose text was
 // rewritten the reply is cut back to the client's parameters.
 func (s *Session) handleDescribe(msg []byte, total int, whole bool, out *Spans) {
+	name, _, ok := cString(msg[min(headerLen+1, len(msg)):])
+	ok = ok && whole && msg[headerLen] == 'S'
+	if ok && len(name) == 0 && s.awaitUnnamed() {
+		return
+	}
 	s.closeGarbage(out)
 	e := s.queue.push(reqDescribe)
-	if name, _, ok := cString(msg[min(headerLen+1, len(msg)):]); ok && whole && msg[headerLen] == 'S' {
+	if ok {
 		if st := s.records.lookup(name); st != nil && st.inPlace {
 			e.hidden, e.pos = st.hidden(), &st.pos
 		}
@@ -297,6 +309,9 @@ func (s *Session) handleExecute(msg []byte, total int, out *Spans) {
 	name, _, _ := cString(msg[headerLen:])
 	st := s.portals[string(name)]
 	if st != nil && st.eff.Settings {
+		if s.awaitUnnamed() {
+			return
+		}
 		s.restoreUnnamed(out)
 	}
 	e := s.queue.push(reqExecute)
@@ -316,6 +331,7 @@ func (s *Session) handleClose(msg []byte, total int, out *Spans) {
 	e := s.queue.push(reqClose)
 	if name, _, ok := cString(msg[min(headerLen+1, len(msg)):]); ok {
 		if msg[headerLen] == 'S' {
+			e.unnamed = len(name) == 0
 			e.undo = s.records.assign(string(name), nil)
 		} else {
 			delete(s.portals, string(name))

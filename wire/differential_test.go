@@ -369,8 +369,12 @@ func (d *differential) play(addr, db string, steps []step, waits []int, splits *
 		return got
 	}
 	got.err = c.read(patience, func() bool {
-		n := len(c.messages)
-		return n > 2 && c.messages[n-1][0] == 'Z' && c.messages[n-3][0] == 'D' && bytes.HasSuffix(c.messages[n-3], []byte(end))
+		for i := len(c.messages) - 1; i > 0 && c.messages[len(c.messages)-1][0] == 'Z'; i-- {
+			if bytes.HasSuffix(c.messages[i], []byte(end)) {
+				return true
+			}
+		}
+		return false
 	})
 	return got
 }

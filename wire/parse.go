@@ -32,10 +32,12 @@ func (s *Session) handleParse(msg []byte, total int, out *Spans) {
 	e := s.queue.push(reqParse)
 	if st == nil || !st.worthKeeping() {
 		name, _, _ := cString(msg[headerLen:])
+		e.unnamed = len(name) == 0
 		e.undo = s.records.assign(string(name), nil)
 		s.forward(msg, total, out)
 		return
 	}
+	e.unnamed = st.name == ""
 	e.undo = s.records.assign(st.name, st)
 	if !st.inPlace {
 		s.forward(msg, total, out)
@@ -183,6 +185,6 @@ func (s *Session) restoreUnnamed(out *Spans) {
 	s.toServer = own.appendParse(s.toServer, "", false, func(dst []byte) []byte { return append(dst, st.text...) })
 	s.send(out, from)
 	e := s.queue.push(reqParse)
-	e.swallow = true
+	e.swallow, e.unnamed = true, true
 	e.undo = s.records.assign("", &own)
 }

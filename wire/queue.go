@@ -32,6 +32,7 @@ type entry struct {
 	swallow   bool                 // the request is ours: its reply does not reach the client
 	doubtful  bool                 // a Sync that the server may have read as part of copy data
 	schema    bool                 // may change what the catalog describes
+	unnamed   bool                 // decides what the unnamed statement is, for all that follows up to Sync
 	afterCopy bool                 // sent while the server was taken to be reading copy data
 	hidden    int                  // of a Describe: parameters that its reply is cut by
 	recount   int                  // of a Bind that will be refused: by how much the server counts too many

@@ -24,6 +24,10 @@ func (s *Session) Server(in []byte, out *Spans) {
 			i += s.serverCollect(in[i:], out)
 		}
 	}
+	if s.known != nil && !s.unsure() {
+		close(s.known)
+		s.known = nil
+	}
 }
 
 func (s *Session) serverFrame(in []byte, out *Spans) int {
@@ -262,7 +266,7 @@ func (s *Session) failed(report []byte) {
 		s.skipping = true
 	}
 	for i := end - 1; i >= 0; i-- {
-		s.takeBack(s.queue.at(i), i == 0)
+		s.takeBack(s.queue.at(i), i == 0, end)
 	}
 	s.queue.remove(0, end)
 }
@@ -275,7 +279,7 @@ func (s *Session) copyInterrupted() {
 		case reqSync, reqCopyEnd:
 			continue
 		default:
-			s.takeBack(e, false)
+			s.takeBack(e, false, i+1)
 			s.queue.remove(i, 1)
 			return
 		}
@@ -283,12 +287,21 @@ func (s *Session) copyInterrupted() {
 }
 
 // takeBack undoes what a request was assumed to do. failed is true for the one
-// that failed, false for those that the server dropped.
-func (s *Session) takeBack(e *entry, failed bool) {
-	if e.undo != nil {
-		s.records.takeBack(e.undo)
-		if failed && e.undo.hadUnnamed && e.req == reqParse {
-			s.records.unnamed = nil
+// that failed, false for those that the server dropped. later is the index of
+// the first entry that is not dropped with it.
+func (s *Session) takeBack(e *entry, failed bool, later int) {
+	if u := e.undo; u != nil {
+		if u.hadUnnamed {
+			if failed && e.req == reqParse {
+				u.unnamed = nil
+			}
+			s.putBackUnnamed(u.unnamed, later)
+		}
+		if later+1 < s.queue.size {
+			// What follows the Sync may have given the names other meanings.
+			s.records.letGo(u)
+		} else {
+			s.records.takeBack(u)
 		}
 	}
 	switch {

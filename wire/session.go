@@ -39,6 +39,9 @@ type Session struct {
 	waited    bool   // the message at hand has waited already: it does not wait again
 	wait      Wait   // set by a handler: do not send the message yet
 
+	known   chan struct{} // closed once it is sure what the unnamed statement is; nil: no message waits for that
+	expired bool          // the last such wait came to its bound first
+
 	toServer []byte // bytes made for the server in this chunk; owned by Client
 	toClient []byte // bytes made for the client in this chunk; owned by Server
 

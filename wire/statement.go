@@ -187,26 +187,33 @@ func (r *records) forget(u *undo, eff *rewrite.Effects) *undo {
 	return u
 }
 
-// takeBack restores what a request changed that the server dropped.
+// takeBack restores what a request changed that the server dropped, but for the
+// unnamed statement.
 func (r *records) takeBack(u *undo) {
-	if u.hadUnnamed {
-		r.unnamed = u.unnamed
-	}
 	if u.hadAll {
 		r.named = u.all
+	}
+	if r.named == nil {
+		r.named = map[string]*statement{}
 	}
 	for _, st := range u.dropped {
 		r.named[st.name] = st
 	}
-	if u.hadNamed {
-		if u.named == nil {
-			delete(r.named, u.name)
-		} else {
-			if r.named == nil {
-				r.named = map[string]*statement{}
-			}
-			r.named[u.name] = u.named
-		}
+	switch {
+	case !u.hadNamed:
+	case u.named == nil:
+		delete(r.named, u.name)
+	default:
+		r.named[u.name] = u.named
+	}
+}
+
+// letGo forgets what takeBack would restore, and the name that was assigned.
+func (r *records) letGo(u *undo) {
+	r.confirm(u)
+	if st := r.named[u.name]; u.hadNamed && st != nil {
+		r.discard(st)
+		delete(r.named, u.name)
 	}
 }
 

@@ -158,12 +158,12 @@ func needNames(seen []byte, n, total int) int {
 }
 
 // planned tells whether a Bind that begins with names is for a statement that
-// has something for us.
+// has, or may turn out to have, something for us.
 func (s *Session) planned(names []byte) bool {
 	_, rest, _ := cString(names)
 	name, _, _ := cString(rest)
 	st := s.records.lookup(name)
-	return st != nil && st.plannable
+	return st != nil && st.plannable || len(name) == 0 && s.unsure()
 }
 
 // handle sends one message on its way: what has been seen of it now, the rest

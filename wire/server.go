@@ -343,7 +343,8 @@ func (s *Session) readyForQuery(seen []byte) {
 			e.doubtful = true
 		}
 	}
-	if s.status == 'I' {
+	if s.status == 'I' && s.queue.find(0, reqBind) < 0 {
+		// The end of the transaction closed all; none of a later one is there yet.
 		clear(s.portals)
 	}
 	s.settleDDL()

@@ -1,0 +1,59 @@
+package wire
+
+import (
+	"strings"
+	"testing"
+)
+
+// What one cycle was assumed to do is not certain until its Sync is answered:
+// these pipeline several.
+
+func TestUnnamedAcrossSyncs(t *testing.T) {
+	each(t, func(t *testing.T, h *harness) {
+		h.client(parse("", insert), sync1())
+		h.server(msg('1'), ready('I'))
+		h.client(parse("x", "SELEC"), msg('C', byte('S'), ""), sync1())
+		var out Spans
+		in := bind("", nil, "x")
+		if n, wait := h.s.Client(in, &out); n != len(in) || wait == nil || len(out.Bufs) > 0 {
+			t.Fatal("a Bind does not wait until it is known whether the statement was closed")
+		}
+		h.server(report('E', "C42601"), ready('I'))
+		want(t, "Close was dropped", h.client(), `B || formats values "x" "1"`)
+	})
+}
+
+func TestUnnamedKnownInTheCycle(t *testing.T) {
+	each(t, func(t *testing.T, h *harness) {
+		h.client(parse("", "SELEC"), sync1())
+		h.client(parse("", insert), bind("", nil, "x"), sync1())
+		h.server(report('E', "C42601"), ready('I'))
+		h.server(msg('1'), msg('2'), ready('I'))
+		want(t, "kept", h.client(bind("", nil, "x"), sync1()), `B || formats values "x" "2"`+"\nS")
+	})
+}
+
+func TestDroppedCloseBeforeANewMeaning(t *testing.T) {
+	each(t, func(t *testing.T, h *harness) {
+		h.client(parse("a", insert), sync1())
+		h.server(msg('1'), ready('I'))
+		h.client(bind("a", nil, "x"), sync1())
+		h.server(msg('3'), msg('1'), msg('2'), ready('I'))
+		h.client(parse("", "SELEC"), msg('C', byte('S'), "a"), sync1())
+		h.client(msg('C', byte('S'), "a"), parse("a", "SELECT 1"), sync1())
+		h.server(report('E', "C42601"), ready('I'), msg('3'), msg('1'), ready('I'))
+		if got := h.client(bind("a", nil), sync1()); !strings.Contains(got, "B |a|") {
+			t.Errorf("the twin of an earlier statement is used: %s", got)
+		}
+	})
+}
+
+func TestPortalOfALaterCycle(t *testing.T) {
+	each(t, func(t *testing.T, h *harness) {
+		h.client(parse("d", "DEALLOCATE i"), sync1(), parse("i", insert), sync1())
+		h.client(bind("d", nil))
+		h.server(msg('1'), ready('I'), msg('1'), ready('I'))
+		h.client(execute())
+		want(t, "deallocated", h.client(bind("i", nil, "x"), sync1()), `B |i| formats values "x"`+"\nS")
+	})
+}

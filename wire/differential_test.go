@@ -14,6 +14,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -30,7 +32,7 @@ import (
 
 var (
 	sequences = flag.Int("sequences", 200, "random message sequences that TestDifferential compares")
-	firstSeed = flag.Uint64("seed", 0, "seed of the first of them, 0: by the clock; the next ones count up")
+	firstSeed = flag.Uint64("seed", 1, "seed of the first of them, 0: by the clock; the next ones count up")
 	failures  = flag.Int("differences", 1, "differences after which TestDifferential stops")
 )
 
@@ -47,83 +49,110 @@ func TestDifferential(t *testing.T) {
 			seed = uint64(time.Now().UnixNano()) / 1000 % 1e9
 		}
 		t.Logf("seeds from %d on", seed)
-		d := newDifferential(t, s)
-		found := 0
-		for i := range *sequences {
-			steps := generate(seed + uint64(i))
-			diff := d.compare(steps, seed+uint64(i))
-			if diff == "" {
-				continue
+		f := newFixture(t, s)
+		t.Run("sequences", func(t *testing.T) {
+			for w := range min(workers, *sequences) {
+				t.Run(fmt.Sprint(w), func(t *testing.T) {
+					t.Parallel()
+					d := newDifferential(t, f)
+					for i := w; i < *sequences && f.found.Load() < int64(*failures); i += workers {
+						d.check(seed + uint64(i))
+					}
+				})
 			}
-			small, diff := d.shrink(steps, seed+uint64(i), diff)
-			t.Errorf("-seed %d -sequences 1:\n%s\n%s", seed+uint64(i), strings.Join(notes(small), "\n"), diff)
-			if found++; found >= *failures {
-				return
-			}
-		}
-		t.Logf("%d sequences, %d replies, %d ids of the proxy and %d of the server", *sequences, d.replies, d.minted[true], d.minted[false])
-		if *sequences >= 100 && (d.minted[true] < *sequences/4 || d.minted[false] < *sequences/4) {
+		})
+		t.Logf("%d sequences, %d replies, %d ids of the proxy and %d of the server", *sequences, f.replies, f.minted[true], f.minted[false])
+		if *sequences >= 100 && !t.Failed() && (f.minted[true] < *sequences/4 || f.minted[false] < *sequences/4) {
 			t.Errorf("the sequences do not exercise both the proxy and the server functions")
 		}
 	})
 }
 
-// A differential holds both sides: databases made from one template, so that
-// the OIDs are the same.
-type differential struct {
-	t       *testing.T
-	server  *devpg.Server
-	proxy   string // address of the proxy
-	lastOID uint32 // of the template
-	made    int    // databases made so far
-	db      [2]string
-	admin   [2]*pgx.Conn
-	fresh   [2]string       // state of both when they were made
+// workers is how many sequences run at a time: most of the time is waiting.
+const workers = 4
+
+// check compares one sequence, and reports a difference in its smallest form.
+func (d *differential) check(seed uint64) {
+	steps := generate(seed)
+	diff := d.compare(steps, seed)
+	if diff == "" {
+		return
+	}
+	d.found.Add(1)
+	small, diff := d.shrink(steps, seed, diff)
+	d.t.Errorf("-seed %d -sequences 1:\n%s\n%s", seed, strings.Join(notes(small), "\n"), diff)
+}
+
+// A fixture is what all workers share.
+type fixture struct {
+	server   *devpg.Server
+	proxy    string     // address of the proxy
+	lastOID  uint32     // of the template
+	creating sync.Mutex // databases, one at a time
+	made     int        // databases made so far
+	found    atomic.Int64
+
+	seen    sync.Mutex
 	ids     map[string]bool // seen through the proxy
 	minted  map[bool]int    // by the proxy or not
 	replies int
 }
 
+// A differential holds both sides: databases made from one template, so that
+// the OIDs are the same.
+type differential struct {
+	*fixture
+	t     *testing.T
+	db    [2]string
+	admin [2]*pgx.Conn
+	fresh [2]string // state of both when they were made
+}
+
 const template = "differential"
 
-func newDifferential(t *testing.T, s *devpg.Server) *differential {
-	d := &differential{t: t, server: s, ids: map[string]bool{}, minted: map[bool]int{}}
-	d.exec(s.URL(devpg.Superuser), "CREATE DATABASE "+template+" TEMPLATE template0 ENCODING 'UTF8'")
-	t.Cleanup(func() { d.exec(s.URL(devpg.Superuser), "DROP DATABASE "+template) })
-	conn := d.connect(s.URL(template))
+func newFixture(t *testing.T, s *devpg.Server) *fixture {
+	f := &fixture{server: s, ids: map[string]bool{}, minted: map[bool]int{}}
+	exec(t, s.URL(devpg.Superuser), "CREATE DATABASE "+template+" TEMPLATE template0 ENCODING 'UTF8'")
+	t.Cleanup(func() { exec(t, s.URL(devpg.Superuser), "DROP DATABASE "+template+" WITH (FORCE)") })
+	conn := connect(t, s.URL(template))
 	if _, err := sql.Install(t.Context(), conn, sql.InstallOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := conn.Exec(t.Context(), schema); err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.QueryRow(t.Context(), "SELECT max(oid) FROM pg_class").Scan(&d.lastOID); err != nil {
+	if err := conn.QueryRow(t.Context(), "SELECT max(oid) FROM pg_class").Scan(&f.lastOID); err != nil {
 		t.Fatal(err)
 	}
 	conn.Close(t.Context())
-	d.serve()
-	d.renew()
+	f.serve(t)
+	return f
+}
+
+func newDifferential(t *testing.T, f *fixture) *differential {
+	d := &differential{t: t, fixture: f}
 	t.Cleanup(d.dropDatabases)
+	d.renew()
 	return d
 }
 
 // serve starts the proxy, put together as cmd/pgidproxy does.
-func (d *differential) serve() {
-	config, err := pgx.ParseConfig(d.server.URL(devpg.Superuser))
+func (f *fixture) serve(t *testing.T) {
+	config, err := pgx.ParseConfig(f.server.URL(devpg.Superuser))
 	if err != nil {
-		d.t.Fatal(err)
+		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
 	generator, err := gen.New(gen.Config{Node: proxyNode})
 	if err != nil {
-		d.t.Fatal(err)
+		t.Fatal(err)
 	}
 	watchers := sql.NewWatchers(config, log)
 	watchers.Node = proxyNode
 	rewriter := rewrite.New(rewrite.Config{})
 	l, err := wire.Listen("127.0.0.1:0")
 	if err != nil {
-		d.t.Fatal(err)
+		t.Fatal(err)
 	}
 	server, err := wire.NewServer(wire.Config{
 		Listeners: []net.Listener{l},
@@ -142,47 +171,49 @@ func (d *differential) serve() {
 		Log:    log,
 	})
 	if err != nil {
-		d.t.Fatal(err)
+		t.Fatal(err)
 	}
-	d.proxy = l.Addr().String()
+	f.proxy = l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(ctx) }()
-	d.t.Cleanup(func() {
+	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
-			d.t.Error(err)
+			t.Error(err)
 		}
 		watchers.Close()
 	})
 }
 
-func (d *differential) connect(url string) *pgx.Conn {
-	d.t.Helper()
+func connect(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
 	conn, err := pgx.Connect(context.Background(), url)
 	if err != nil {
-		d.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return conn
 }
 
-func (d *differential) exec(url, sql string) {
-	d.t.Helper()
-	conn := d.connect(url)
+func exec(t *testing.T, url, sql string) {
+	t.Helper()
+	conn := connect(t, url)
 	defer conn.Close(context.Background())
 	if _, err := conn.Exec(context.Background(), sql); err != nil {
-		d.t.Fatalf("%s: %v", sql, err)
+		t.Fatalf("%s: %v", sql, err)
 	}
 }
 
 // renew makes both databases anew.
 func (d *differential) renew() {
 	d.dropDatabases()
+	d.creating.Lock()
+	defer d.creating.Unlock()
 	for side := range d.db {
 		d.made++
 		d.db[side] = fmt.Sprintf("%s_%d", template, d.made)
-		d.exec(d.server.URL(devpg.Superuser), "CREATE DATABASE "+d.db[side]+" TEMPLATE "+template)
-		d.admin[side] = d.connect(d.server.URL(d.db[side]))
+		exec(d.t, d.server.URL(devpg.Superuser), "CREATE DATABASE "+d.db[side]+" TEMPLATE "+template)
+		d.admin[side] = connect(d.t, d.server.URL(d.db[side]))
 		d.fresh[side] = d.state(side)
 	}
 }
@@ -203,7 +234,7 @@ func (d *differential) dropDatabases() {
 	for side, name := range d.db {
 		if name != "" {
 			d.admin[side].Close(context.Background())
-			d.exec(d.server.URL(devpg.Superuser), "DROP DATABASE "+name+" WITH (FORCE)")
+			exec(d.t, d.server.URL(devpg.Superuser), "DROP DATABASE "+name+" WITH (FORCE)")
 		}
 	}
 }
@@ -230,11 +261,13 @@ func (d *differential) compare(steps []step, seed uint64) (diff string) {
 		splits = rand.New(rand.NewPCG(seed, 2))
 	}
 	through := d.play(d.proxy, d.db[1], steps, direct.waits, splits)
-	d.replies += len(direct.messages)
 	return d.difference(direct, through)
 }
 
 func (d *differential) difference(direct, through transcript) string {
+	d.seen.Lock()
+	defer d.seen.Unlock()
+	d.replies += len(direct.messages)
 	n := max(len(direct.messages), len(through.messages))
 	if ended(direct.err) && ended(through.err) {
 		// What was under way when the server closed the connection may be lost.

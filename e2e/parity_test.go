@@ -202,7 +202,7 @@ func runSteps(t *testing.T, s server, steps []step, m mode) {
 			continue
 		}
 		name := fmt.Sprintf("s%d", i)
-		if st.mint == "proxy" {
+		if st.mint == "proxy" || st.mint == "fold" {
 			subject.ready(t)
 		}
 		want, _ := oracle.step(t, st, m, name)

@@ -317,7 +317,7 @@ func (s *Session) handleExecute(msg []byte, total int, out *Spans) {
 	e := s.queue.push(reqExecute)
 	if st != nil {
 		if st.inPlace || st.twin != "" {
-			e.pos = &st.pos
+			e.st, e.pos = st, &st.pos
 		}
 		s.note(e, &st.eff)
 	}

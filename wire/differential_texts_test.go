@@ -70,7 +70,7 @@ var plain = []text{
 	{"SELECT 1", "", 1, false},
 	{"SELECT $1::int, $2::text", "is", 2, false},
 	{"SELECT count(*), min(n), max(n) FROM t", "", 3, false},
-	{"SELECT n, s FROM t ORDER BY n, s LIMIT 5", "", 2, false},
+	{"SELECT n, length(s) FROM t ORDER BY n, 2 LIMIT 5", "", 2, false},
 	{"SELECT n FROM u ORDER BY n", "", 1, false},
 	{"SELECT n FROM k WHERE n > $1 ORDER BY n", "i", 1, false},
 	{"SELECT x FROM generate_series(1, 7) x", "", 1, false},

@@ -57,3 +57,29 @@ func TestPortalOfALaterCycle(t *testing.T) {
 		want(t, "deallocated", h.client(bind("i", nil, "x"), sync1()), `B |i| formats values "x"`+"\nS")
 	})
 }
+
+func TestHiddenParametersAreNotInContext(t *testing.T) {
+	for _, tc := range []struct {
+		text    string
+		value   []string
+		context string
+		want    string
+	}{
+		{insert, []string{"x"}, "inner\nportal \"p\" with parameters: $1 = 'x', $2 = '1'", "inner\nportal \"p\" with parameters: $1 = 'x'"},
+		{insert, []string{"x"}, "unnamed portal with parameters: $1 = 'a, $2 = ''1''', $2 = '71...'", "unnamed portal with parameters: $1 = 'a, $2 = ''1'''"},
+		{insert, []string{"x"}, "unnamed portal parameter $1", "unnamed portal parameter $1"},
+		{"INSERT INTO t VALUES (next_snowflake())", nil, "inner\nunnamed portal with parameters: $1 = '1'", "inner"},
+		{"INSERT INTO t VALUES (next_snowflake())", nil, "unnamed portal with parameters: $1 = '1'", ""},
+		{"VALUES (next_snowflake(), uuidv7(), next_snowflake())", nil, "unnamed portal with parameters: $1 = '{1,2}', $2 = '01-7'", ""},
+	} {
+		each(t, func(t *testing.T, h *harness) {
+			h.client(parse("", tc.text), bind("", nil, tc.value...), execute(), sync1())
+			h.server(msg('1'), msg('2'))
+			fields, want1 := []string{"C23514"}, "E C23514||"
+			if tc.want != "" {
+				want1 = "E C23514|W" + tc.want + "||"
+			}
+			want(t, tc.context, h.server(report('E', append(fields, "W"+tc.context)...)), want1)
+		})
+	}
+}

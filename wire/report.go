@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/binary"
+	"regexp"
 	"strconv"
 )
 
@@ -31,6 +32,12 @@ func (s *Session) editReport(seen []byte, e *entry) []byte {
 		if !ok {
 			break
 		}
+		body = rest
+		if field == 'W' && e.st != nil {
+			if value = e.st.clientContext(value); len(value) == 0 {
+				continue
+			}
+		}
 		dst = append(dst, field)
 		switch {
 		case field == 'P':
@@ -43,12 +50,32 @@ func (s *Session) editReport(seen []byte, e *entry) []byte {
 			dst = append(dst, value...)
 		}
 		dst = append(dst, 0)
-		body = rest
 	}
 	dst = append(dst, body...)
 	binary.BigEndian.PutUint32(dst[from+1:], uint32(len(dst)-from-1))
 	s.toClient = dst
 	return dst[from:]
+}
+
+// hiddenValues matches the values of hidden parameters as they end the list that
+// log_parameter_max_length_on_error asks for (BuildParamLogString in
+// src/backend/nodes/params.c).
+var hiddenValues = regexp.MustCompile(`\$\d+ = '[0-9a-f{},.-]*'(?:, \$\d+ = '[0-9a-f{},.-]*')?$`)
+
+// clientContext takes the hidden parameters out of an error's context. They are
+// the last ones of its outermost, which is the last, line.
+func (st *statement) clientContext(context []byte) []byte {
+	if st.hidden() == 0 {
+		return context
+	}
+	first := bytes.LastIndex(context, []byte("$"+strconv.Itoa(st.params+1)+" = '"))
+	if first < 0 || !hiddenValues.Match(context[first:]) {
+		return context
+	}
+	if st.params > 0 {
+		return bytes.TrimSuffix(context[:first], []byte(", "))
+	}
+	return context[:max(bytes.LastIndexByte(context[:first], '\n'), 0)]
 }
 
 func (s *Session) appendPosition(dst, value []byte, e *entry) []byte {

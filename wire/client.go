@@ -18,6 +18,10 @@ func (s *Session) Client(in []byte, out *Spans) (int, Wait) {
 		s.toServer = nil
 	}
 	s.toServer = s.toServer[:0]
+	if s.passive && len(s.client.held) > 0 { // since the last chunk
+		s.ready = 0
+		out.add(s.client.take())
+	}
 	if s.ready > 0 {
 		total := s.ready
 		s.ready, s.waited = 0, true
@@ -177,6 +181,13 @@ func (s *Session) handle(seen []byte, total int, out *Spans) {
 	if s.ddl.dirty && seen[0] != msgFlush {
 		s.beginDDL()
 	}
+	if s.copyIn {
+		defer func(had int) {
+			for i := had; i < s.queue.size; i++ {
+				s.queue.at(i).afterCopy = true
+			}
+		}(s.queue.size)
+	}
 	switch seen[0] {
 	case msgQuery:
 		s.handleQuery(seen, total, out)
@@ -237,7 +248,6 @@ func (s *Session) handleQuery(msg []byte, total int, out *Spans) {
 	}
 	e := s.queue.push(reqQuery)
 	e.pos = pos
-	e.afterCopy = s.copyIn
 	e.unnamed = true
 	if s.records.unnamed != nil {
 		e.undo = s.records.assign("", nil)

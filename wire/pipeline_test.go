@@ -83,3 +83,39 @@ func TestHiddenParametersAreNotInContext(t *testing.T) {
 		})
 	}
 }
+
+// What is pipelined behind copy data that fails is dropped with it, although a
+// Sync among the data came before.
+func TestRequestsBehindFailedCopyData(t *testing.T) {
+	each(t, func(t *testing.T, h *harness) {
+		h.client(parse("", "COPY t FROM STDIN"), bind("", nil), execute(), sync1())
+		h.server(msg('1'), msg('2'), msg('G', byte(0), int16(0)))
+		h.client(msg('d', []byte("x\n")), bind("", nil), sync1(), sync1())
+		h.server(report('E', "C22P04"), ready('I'), ready('I'))
+		if !h.s.Idle() {
+			t.Error("not idle behind the last ReadyForQuery")
+		}
+		want(t, "goes on", h.client(query("SELECT next_snowflake()")), "Q SELECT 1::int8 AS next_snowflake|")
+	})
+}
+
+// Half a message that is held when the session gives up reading is not lost.
+func TestGivingUpKeepsWhatIsHeld(t *testing.T) {
+	each(t, func(t *testing.T, h *harness) {
+		q := query("SELECT next_snowflake()")
+		var out Spans
+		h.s.Client(q[:9], &out)
+		h.server(ready('I')) // to nothing
+		var got []byte
+		for _, in := range [][]byte{q[9:12], q[12:]} {
+			out = Spans{}
+			h.s.Client(in, &out)
+			for _, b := range out.Bufs {
+				got = append(got, b...)
+			}
+		}
+		if string(got) != string(q) {
+			t.Errorf("got %q, want %q", got, q)
+		}
+	})
+}

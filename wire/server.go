@@ -271,6 +271,20 @@ func (s *Session) failed(report []byte) {
 	s.queue.remove(0, end)
 }
 
+// dropAfterCopy is called when it turns out that the last ReadyForQuery was not
+// for the Sync it was taken for, which came among copy data that failed, but for
+// the next one: what was sent between them was dropped.
+func (s *Session) dropAfterCopy() {
+	end := s.queue.find(0, reqSync)
+	if end < 0 {
+		return
+	}
+	for i := end - 1; i >= 0; i-- {
+		s.takeBack(s.queue.at(i), false, end)
+	}
+	s.queue.remove(0, end+1)
+}
+
 // copyInterrupted removes the request that the server read where it expected
 // copy data, and answered with the error.
 func (s *Session) copyInterrupted() {
@@ -322,6 +336,9 @@ func (s *Session) readyForQuery(seen []byte) {
 			s.settings.pending = false
 		}
 		s.status = seen[headerLen]
+	}
+	if e := s.current(); e != nil && e.req.extended() && e.afterCopy {
+		s.dropAfterCopy()
 	}
 	e := s.current()
 	if e == nil || e.req.extended() || e.req == reqCopyEnd {

@@ -142,7 +142,7 @@ func (s *Session) bound(st *statement) {
 // sendBind sends the client's Bind to the rewritten statement with the ids in
 // s.snow and s.uuids appended. The client's values are not copied.
 func (s *Session) sendBind(st *statement, b *bindMessage, out *Spans) {
-	binary1 := b.binary()
+	bin := b.binary()
 	dst, from := s.toServer, len(s.toServer)
 	dst = append(dst, msgBind, 0, 0, 0, 0)
 	dst = append(append(dst, b.portal...), 0)
@@ -158,8 +158,8 @@ func (s *Session) sendBind(st *statement, b *bindMessage, out *Spans) {
 	}
 	dst = binary.BigEndian.AppendUint16(dst, uint16(b.params+st.hidden()))
 	mid := len(dst)
-	dst = appendSnowflakes(dst, s.snow, binary1)
-	dst = appendUUIDs(dst, s.uuids, binary1)
+	dst = appendSnowflakes(dst, s.snow, bin)
+	dst = appendUUIDs(dst, s.uuids, bin)
 	binary.BigEndian.PutUint32(dst[from+1:], uint32(len(dst)-from-1+len(b.values)+len(b.results)))
 	s.toServer = dst
 	out.add(dst[from:mid])

@@ -226,8 +226,8 @@ func (s *Session) forward(seen []byte, total int, out *Spans) {
 	s.client.skip = total - len(seen)
 }
 
-// replace sends msg, made by the session, instead of what the client sent. Of
-// the client's message nothing may be left to come.
+// send adds what the session has made for the server, in s.toServer from an index
+// on. Of a client's message that it stands for nothing may be left to come.
 func (s *Session) send(out *Spans, from int) { out.add(s.toServer[from:]) }
 
 // handleQuery plans a simple query. The server forgets the unnamed statement

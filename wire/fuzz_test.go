@@ -66,48 +66,35 @@ func collect(got *[]byte, out *Spans) {
 	out.reset()
 }
 
+// roundTrips measures a session that passes requests and their replies.
+func roundTrips(b *testing.B, h *harness, requests, replies [][]byte) {
+	in, back := bytes.Join(requests, nil), bytes.Join(replies, nil)
+	var out Spans
+	b.ReportAllocs()
+	for b.Loop() {
+		out.reset()
+		h.s.Client(in, &out)
+		out.reset()
+		h.s.Server(back, &out)
+	}
+}
+
 func BenchmarkBindHidden(b *testing.B) {
 	h := newHarness(b, 0)
 	h.client(parse("s", insert, 25), sync1())
 	h.server(msg('1'), ready('I'))
 	h.client(bind("s", nil, "x"), sync1())
 	h.server(msg('3'), msg('1'), msg('2'), ready('I'))
-	in := bytes.Join([][]byte{bind("s", nil, "some text"), execute(), sync1()}, nil)
-	reply := bytes.Join([][]byte{msg('2'), msg('C', "INSERT 0 1"), ready('I')}, nil)
-	var out Spans
-	b.ReportAllocs()
-	for b.Loop() {
-		out.reset()
-		h.s.Client(in, &out)
-		out.reset()
-		h.s.Server(reply, &out)
-	}
+	roundTrips(b, h, [][]byte{bind("s", nil, "some text"), execute(), sync1()},
+		[][]byte{msg('2'), msg('C', "INSERT 0 1"), ready('I')})
 }
 
 func BenchmarkRelay(b *testing.B) {
-	h := newHarness(b, 0)
-	in := bytes.Join([][]byte{bind("x", nil, "some text"), execute(), sync1()}, nil)
-	reply := bytes.Join([][]byte{msg('2'), msg('C', "INSERT 0 1"), ready('I')}, nil)
-	var out Spans
-	b.ReportAllocs()
-	for b.Loop() {
-		out.reset()
-		h.s.Client(in, &out)
-		out.reset()
-		h.s.Server(reply, &out)
-	}
+	roundTrips(b, newHarness(b, 0), [][]byte{bind("x", nil, "some text"), execute(), sync1()},
+		[][]byte{msg('2'), msg('C', "INSERT 0 1"), ready('I')})
 }
 
 func BenchmarkQueryKnownShape(b *testing.B) {
-	h := newHarness(b, 0)
-	in := query("INSERT INTO t VALUES (next_snowflake(), 'some text', 42)")
-	reply := bytes.Join([][]byte{msg('C', "INSERT 0 1"), ready('I')}, nil)
-	var out Spans
-	b.ReportAllocs()
-	for b.Loop() {
-		out.reset()
-		h.s.Client(in, &out)
-		out.reset()
-		h.s.Server(reply, &out)
-	}
+	roundTrips(b, newHarness(b, 0), [][]byte{query("INSERT INTO t VALUES (next_snowflake(), 'some text', 42)")},
+		[][]byte{msg('C', "INSERT 0 1"), ready('I')})
 }

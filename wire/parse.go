@@ -48,12 +48,16 @@ func (s *Session) handleParse(msg []byte, total int, out *Spans) {
 }
 
 // readParse returns the record of the statement that a Parse makes, nil for a
-// malformed or too long message. For the unnamed statement with something for
+// malformed message. Of one too long to be read it tells that running it may do
+// anything. For the unnamed statement with something for
 // us it also appends the rewritten Parse to s.toServer.
 func (s *Session) readParse(msg []byte, total int) *statement {
 	name, rest, ok := cString(msg[headerLen:])
-	if !ok || len(msg) != total {
+	if !ok {
 		return nil
+	}
+	if len(msg) != total {
+		return &statement{name: string(name), eff: anyEffects}
 	}
 	text, types, ok := cString(rest)
 	if !ok || len(types) < 2 || len(types) != 2+4*int(binary.BigEndian.Uint16(types)) {

@@ -119,3 +119,22 @@ func TestGivingUpKeepsWhatIsHeld(t *testing.T) {
 		}
 	})
 }
+
+// A statement too long to be read may do anything once it runs.
+func TestLongParseMayDoAnything(t *testing.T) {
+	each(t, func(t *testing.T, h *harness) {
+		h.client(parse("i", insert), sync1())
+		h.server(msg('1'), ready('I'))
+		h.s.hooks.Limit = 100
+		h.client(parse("", "CREATE RULE r AS ON INSERT TO t DO NOTHING -- "+strings.Repeat("x", 100)), bind("", nil))
+		if h.catalog.Current() == nil {
+			t.Error("the schema counts as changing before the statement runs")
+		}
+		h.client(execute(), sync1())
+		if h.catalog.Current() != nil {
+			t.Error("the catalog is relied on while the statement runs")
+		}
+		h.server(msg('1'), msg('2'), msg('C', "CREATE RULE"), ready('I'))
+		want(t, "behind it", h.client(bind("i", nil, "x"), sync1()), `B |i| formats values "x"`+"\nS")
+	})
+}

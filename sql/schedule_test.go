@@ -192,57 +192,65 @@ func schedule(t *testing.T, name, url string, admin *pgx.Conn, step, fate string
 
 // TestOvertaking replays the schedule under which a move can set the sequence
 // back: sessions see the gate open and stop; a mover closes it, reads the last
-// value, just far enough behind, and stops before setval; then the others take
-// theirs. The move must still be upwards.
+// value and stops before setval; then the others take theirs. Just far enough
+// behind, the move must still be upwards; where the others could overtake it,
+// there must be none.
 func TestOvertaking(t *testing.T) {
-	const now, readers = 1_850_000_000_000, 12
 	devpgtest.Each(t, func(t *testing.T, s *devpg.Server) {
 		admin, url := paused(t, s)
-		setClock(t, admin, now)
-		exec(t, admin, fmt.Sprintf("SELECT setval('pgid.snowflake_gate', 0), setval('pgid.snowflake_last', (%d::bigint << 12) - 262144 - 1), "+
-			"pg_advisory_lock(1), pg_advisory_lock(2)", now-gen.Epoch))
-		type result struct {
-			id  int64
-			err error
-		}
-		results := make(chan result)
-		call := func(stop string, key int) {
-			conn := connect(t, url)
-			exec(t, conn, fmt.Sprintf("SET t.stop = '%s'; SET t.key = %d", stop, key))
-			go func() { id, err := mint(conn); results <- result{id, err} }()
-		}
-		waiting := func(key, n int) {
-			waitFor(t, admin, "sessions to pause", fmt.Sprintf(
-				"SELECT count(*) = %d FROM pg_locks WHERE locktype = 'advisory' AND objid = %d AND NOT granted", n, key))
-		}
-		for range readers {
-			call("even", 1)
-		}
-		waiting(1, readers)
-		// The mover takes no value on the fast path: the gate was left closed.
-		exec(t, admin, "SELECT setval('pgid.snowflake_gate', 1)")
-		call("moving", 2)
-		waiting(2, 1)
-		exec(t, admin, "SELECT pg_advisory_unlock(1)")
-		waitFor(t, admin, "the others to overtake", fmt.Sprintf(
-			"SELECT pg_sequence_last_value('pgid.snowflake_last') = (%d::bigint << 12) - 262144 - 1 + %d", now-gen.Epoch, readers))
-		exec(t, admin, "SELECT pg_advisory_unlock(2)")
-		var ids []int64
-		for range readers + 1 {
-			r := <-results
-			if r.err != nil {
-				t.Error(r.err)
-			}
-			ids = append(ids, r.id)
-		}
-		slices.Sort(ids)
-		if len(slices.Compact(ids)) != readers+1 {
-			t.Error("repeated ids")
-		}
-		if got := scan[int64](t, admin, "SELECT pg_sequence_last_value('pgid.snowflake_last')"); got < (now-gen.Epoch)<<12 {
-			t.Errorf("the sequence stands at %d, behind the clock", got)
-		}
+		overtake(t, admin, url, 1_850_000_000_000, 262144+1)
+		overtake(t, admin, url, 1_850_003_600_000, 5)
 	})
+}
+
+// overtake runs the schedule with a sequence that is behind the clock by a
+// number of values.
+func overtake(t *testing.T, admin *pgx.Conn, url string, now, behind int64) {
+	t.Helper()
+	const readers = 12
+	clock := (now - gen.Epoch) << 12
+	setClock(t, admin, now)
+	exec(t, admin, fmt.Sprintf("SELECT setval('pgid.snowflake_gate', 0), setval('pgid.snowflake_last', %d), "+
+		"pg_advisory_lock(1), pg_advisory_lock(2)", clock-behind))
+	type result struct {
+		id  int64
+		err error
+	}
+	results := make(chan result, readers+1)
+	call := func(stop string, key int) {
+		conn := connect(t, url)
+		exec(t, conn, fmt.Sprintf("SET t.stop = '%s'; SET t.key = %d", stop, key))
+		go func() { id, err := mint(conn); results <- result{id, err} }()
+	}
+	const waiting = "SELECT count(*) = %d FROM pg_locks WHERE locktype = 'advisory' AND objid = %d AND NOT granted"
+	for range readers {
+		call("even", 1)
+	}
+	waitFor(t, admin, "sessions to see the gate open", fmt.Sprintf(waiting, readers, 1))
+	// The mover takes no value on the fast path: the gate was left closed.
+	exec(t, admin, "SELECT setval('pgid.snowflake_gate', 1)")
+	call("moving", 2)
+	waitFor(t, admin, "the mover to stop, or to be done",
+		"SELECT ("+fmt.Sprintf(waiting, 1, 2)+") OR pg_sequence_last_value('pgid.snowflake_gate') = 2")
+	exec(t, admin, "SELECT pg_advisory_unlock(1)")
+	waitFor(t, admin, "the others to overtake", fmt.Sprintf(
+		"SELECT pg_sequence_last_value('pgid.snowflake_last') >= %d", clock-behind+readers))
+	exec(t, admin, "SELECT pg_advisory_unlock(2)")
+	var ids []int64
+	for range readers + 1 {
+		r := <-results
+		if r.err != nil {
+			t.Errorf("%d behind: %v", behind, r.err)
+		}
+		ids = append(ids, r.id)
+	}
+	slices.Sort(ids)
+	if len(slices.Compact(ids)) != readers+1 {
+		t.Errorf("%d behind: repeated ids", behind)
+	}
+	if got := scan[int64](t, admin, "SELECT pg_sequence_last_value('pgid.snowflake_last')"); got < clock {
+		t.Errorf("%d behind: the sequence stands at %d, behind the clock", behind, got)
+	}
 }
 
 // TestClockStepsBack: ids go on from the last one while the clock is at most

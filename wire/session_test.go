@@ -437,6 +437,22 @@ func TestPreparedBeforeTheFirstReading(t *testing.T) {
 	})
 }
 
+// In a transaction that has changed the schema nothing is waited for: no reading
+// of the catalog could tell what only this session sees.
+func TestNoWaitWithinOwnDDL(t *testing.T) {
+	each(t, func(t *testing.T, h *harness) {
+		h.client(query("CREATE TABLE y ()"))
+		h.server(msg('C', "CREATE TABLE"), ready('I'))
+		h.client(query("BEGIN; CREATE TABLE z ()"))
+		h.server(msg('C', "BEGIN"), msg('C', "CREATE TABLE"), ready('T'))
+		h.client(query("SELECT next_snowflake()"))
+		h.server(msg('C', "SELECT 1"), ready('T'))
+		if h.catalog.waited != 0 {
+			t.Errorf("waited %d times", h.catalog.waited)
+		}
+	})
+}
+
 func TestTempTableShadows(t *testing.T) {
 	each(t, func(t *testing.T, h *harness) {
 		h.client(query("CREATE TEMP TABLE IF NOT EXISTS T (id int)"))

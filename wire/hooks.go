@@ -26,7 +26,39 @@ type Hooks struct {
 
 	// Limit is the size in bytes up to which a message is read for rewriting.
 	Limit int
+
+	// Observer counts what the session does; nil: nobody does.
+	Observer Observer
 }
+
+// An Observer counts what sessions do. Its methods are called from many
+// goroutines; they neither block nor allocate.
+type Observer interface {
+	// Statement is told of each Query and Parse, and of each Bind of a statement
+	// that has something for us: what was done with it.
+	Statement(Outcome)
+
+	// Left is told why something for us was left to the server.
+	Left(rewrite.Reason)
+
+	// Minted is told of the ids that were put into a statement.
+	Minted(snowflakes, uuids int)
+
+	// Refused is told when the generator did not mint.
+	Refused()
+}
+
+// An Outcome is what was done with a statement.
+type Outcome uint8
+
+const (
+	// Passed: there was nothing for us in it.
+	Passed Outcome = iota
+	// Replaced: ids were put in, or are for each Bind.
+	Replaced
+	// Left: there was something for us, and all of it was left to the server.
+	Left
+)
 
 // A Catalog describes one database, for all of its sessions: its methods may
 // be called at the same time.

@@ -412,7 +412,10 @@ func identName(t Token, src []byte) (string, bool) {
 // containsFold tells whether text holds word, which is in lower case, in any
 // case. It looks first for the bytes at a and b of word, a before b: the ones
 // that a text holds least often at that distance.
-func containsFold(text []byte, word string, a, b int) bool {
+func containsFold(text []byte, word string, a, b int) bool { return indexFold(text, word, a, b) >= 0 }
+
+// indexFold returns where word stands first, -1 for nowhere.
+func indexFold(text []byte, word string, a, b int) int {
 	const size = 8
 	i := 0
 	for ; i+b+size <= len(text); i += size {
@@ -423,14 +426,14 @@ func containsFold(text []byte, word string, a, b int) bool {
 		}
 		for k := i; k < i+size; k++ {
 			if hasPrefixFold(text[k:], word) {
-				return true
+				return k
 			}
 		}
 	}
 	for ; i+len(word) <= len(text); i++ {
 		if hasPrefixFold(text[i:], word) {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
 }

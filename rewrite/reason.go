@@ -29,6 +29,15 @@ const (
 	SetOperation Reason = "set_operation"
 	Counts       Reason = "counts"
 	Form         Reason = "form"
+
+	// Of a whole statement, for what a session knows at the time.
+	NoCatalog  Reason = "catalog"
+	Changed    Reason = "changed"
+	Temporary  Reason = "temporary"
+	Settings   Reason = "settings"
+	Parameters Reason = "parameters"
+	Unminted   Reason = "unminted"
+	Failed     Reason = "failed_transaction"
 )
 
 var sentences = map[Reason]string{
@@ -53,6 +62,13 @@ var sentences = map[Reason]string{
 	SetOperation: "rows that differ in the id alone would not be equal any more",
 	Counts:       "the number of values does not go with the number of columns",
 	Form:         "an INSERT written in this way is left to the server",
+	NoCatalog:    "the catalog is not known, or is being changed",
+	Changed:      "the schema has changed since the statement was prepared",
+	Temporary:    "a temporary relation of the session may have that name",
+	Settings:     "strings or names may not be what they seem under the session's settings",
+	Parameters:   "the number of parameters does not allow for more",
+	Unminted:     "the generator could not mint",
+	Failed:       "the transaction has failed, or may have",
 }
 
 // Sentence says the reason in words, to follow "left to the server: ".

@@ -39,6 +39,15 @@ func (p *Prepared) Calls() []Found {
 	return found
 }
 
+// EachLeft calls do with the reason for every call that is left to the server.
+func (p *Prepared) EachLeft(do func(Reason)) {
+	for i := range p.plan.Calls {
+		if c := &p.plan.Calls[i]; !c.Replaced {
+			do(c.Reason)
+		}
+	}
+}
+
 // Found is a call and where it stands.
 type Found struct {
 	Call

@@ -169,7 +169,7 @@ either ready
 INSERT INTO acct(tableoid) VALUES (1)
 
 proxy
-INSERT INTO acct(name) VALUES ('sys') RETURNING id, tableoid::regclass, ctid IS NOT NULL, xmin IS NOT NULL
+INSERT INTO acct(name) VALUES ('sys') RETURNING id, tableoid::regclass::text, ctid IS NOT NULL, xmin IS NOT NULL
 
 same
 CREATE TABLE dropped (gone1 int, id bigint DEFAULT next_snowflake(), gone2 bigint DEFAULT next_snowflake(), name text, gone3 uuid DEFAULT uuidv7(), u uuid DEFAULT uuidv7(), n int)

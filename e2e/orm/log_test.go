@@ -25,7 +25,8 @@ func (s side) sent(t *testing.T) []string {
 	for line := range strings.Lines(string(log)) {
 		if strings.HasPrefix(line, "\t") {
 			if ours {
-				statements[len(statements)-1] += line
+				last := &statements[len(statements)-1]
+				*last = strings.TrimLeft(*last+line, "\n\t ")
 			}
 			continue
 		}

@@ -23,7 +23,7 @@ type (
 		bun.BaseModel `bun:"table:orders" gorm:"-"`
 
 		ID        uuid.UUID `gorm:"type:uuid;primaryKey;default:uuidv7()" bun:"type:uuid,pk,nullzero,default:uuidv7()"`
-		AccountID int64     `gorm:"not null" bun:",notnull" db:"account_id"`
+		AccountID int64     `gorm:"not null" bun:",notnull" db:"account_id" sql:"account_id"`
 		Ref       string    `gorm:"not null" bun:",notnull"`
 		Lines     []*Line   `bun:"rel:has-many,join:id=order_id" db:"-"`
 	}
@@ -32,7 +32,7 @@ type (
 		bun.BaseModel `bun:"table:lines" gorm:"-"`
 
 		ID      int64     `gorm:"primaryKey;autoIncrement:false;default:next_snowflake()" bun:",pk,nullzero,default:next_snowflake()"`
-		OrderID uuid.UUID `gorm:"type:uuid;not null" bun:"type:uuid,notnull" db:"order_id"`
+		OrderID uuid.UUID `gorm:"type:uuid;not null" bun:"type:uuid,notnull" db:"order_id" sql:"order_id"`
 		SKU     string    `gorm:"column:sku;not null" bun:"sku,notnull"`
 	}
 )
@@ -59,7 +59,7 @@ type store interface {
 }
 
 // schema makes the tables for those that write SQL themselves.
-const schema = `
+const schemaDDL = `
 CREATE TABLE IF NOT EXISTS accounts (
   id bigint PRIMARY KEY DEFAULT next_snowflake(),
   name text NOT NULL UNIQUE,

@@ -53,7 +53,7 @@ type sqlStore struct {
 }
 
 func (s sqlStore) migrate(ctx context.Context) error {
-	for _, ddl := range strings.Split(schema, ";") {
+	for _, ddl := range strings.Split(schemaDDL, ";") {
 		if _, err := s.q.ExecContext(ctx, ddl); err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ type sqlxStore struct {
 }
 
 func (s sqlxStore) migrate(ctx context.Context) error {
-	_, err := s.q.ExecContext(ctx, schema)
+	_, err := s.q.ExecContext(ctx, schemaDDL)
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -135,4 +136,12 @@ func (s side) query(t *testing.T, sql string) []string {
 		rows = append(rows, strings.Join(columns, " "))
 	}
 	return rows
+}
+
+// wantRows compares the rows of a query sent directly.
+func (s side) wantRows(t *testing.T, what, sql string, want ...string) {
+	t.Helper()
+	if got := s.query(t, sql); !slices.Equal(got, want) {
+		t.Errorf("%s: %s:\n%s\nwant\n%s", s.name, what, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
 }

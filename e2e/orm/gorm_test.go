@@ -2,7 +2,9 @@ package orm
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -84,4 +86,35 @@ func (s gormStore) accounts(ctx context.Context) ([]*Account, error) {
 	var as []*Account
 	err := s.db.WithContext(ctx).Order("id").Find(&as).Error
 	return as, err
+}
+
+// TestGORMPitfalls holds what the README warns of: tags with which GORM does not
+// leave the id out.
+func TestGORMPitfalls(t *testing.T) {
+	t.Parallel()
+	_, p := fixture(t)
+	_, s := sides(t, p)
+	db := openGORM(t, postgres.Open(s.url), &gorm.Config{TranslateError: true}).WithContext(t.Context())
+
+	type Untagged struct {
+		ID uuid.UUID `gorm:"type:uuid"`
+	}
+	if err := db.Exec("CREATE TABLE untaggeds (id uuid PRIMARY KEY DEFAULT uuidv7())").Error; err != nil {
+		t.Fatal(err)
+	}
+	s.await(t)
+	if err := db.Create(&Untagged{}).Error; err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Create(&Untagged{}).Error; !errors.Is(err, gorm.ErrDuplicatedKey) {
+		t.Errorf("the second zero uuid gave %v", err)
+	}
+	s.wantRows(t, "ids", "SELECT id FROM untaggeds", uuid.Nil.String())
+
+	type Serial struct {
+		ID int64 `gorm:"default:next_snowflake()"` // bigserial, since autoIncrement:false is not there
+	}
+	if err := db.AutoMigrate(&Serial{}); err == nil || !strings.Contains(err.Error(), "multiple default values") {
+		t.Errorf("bigserial with a default gave %v", err)
+	}
 }

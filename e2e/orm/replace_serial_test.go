@@ -85,13 +85,6 @@ func (s side) changes(t *testing.T) []string {
 	})
 }
 
-func (s side) wantRows(t *testing.T, what, sql string, want ...string) {
-	t.Helper()
-	if got := s.query(t, sql); !slices.Equal(got, want) {
-		t.Errorf("%s: %s:\n%s\nwant\n%s", s.name, what, strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
 // wantMaker wants all values of a column to be one node's.
 func (s side) wantMaker(t *testing.T, table, column string, node int) {
 	t.Helper()

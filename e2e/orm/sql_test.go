@@ -171,3 +171,26 @@ func (s sqlStore) accounts(ctx context.Context) ([]*Account, error) {
 	}
 	return as, rows.Err()
 }
+
+// TestInsertSelect sends rows as SQLAlchemy does for a key that it takes for a
+// sequence's: it sorts what comes back, so the ids must rise with the rows. From
+// a SELECT with FROM the server makes them.
+func TestInsertSelect(t *testing.T) {
+	t.Parallel()
+	_, p := fixture(t)
+	direct, through := sides(t, p)
+	for _, s := range []side{direct, through} {
+		db := openSQL(t, "pgx", s.url)
+		if err := (sqlStore{db, db}).migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.await(t)
+		if _, err := db.ExecContext(t.Context(), `INSERT INTO accounts (name, visits)
+			SELECT p0::VARCHAR, p1::BIGINT FROM (VALUES ($1, $2, 0), ($3, $4, 1), ($5, $6, 2)) AS imp_sen(p0, p1, sen_counter)
+			ORDER BY sen_counter RETURNING accounts.id, accounts.id AS id__1`, "c", "1", "b", "2", "a", "3"); err != nil {
+			t.Fatalf("%s: %v", s.name, err)
+		}
+		s.wantRows(t, "names by id", "SELECT name FROM accounts ORDER BY id", "c", "b", "a")
+		s.wantRows(t, "nodes", "SELECT DISTINCT id >> 12 & 1023 FROM accounts", fmt.Sprint(functionNode))
+	}
+}

@@ -252,7 +252,11 @@ func (p *planner) insertSites(s *pg.InsertStmt) (at insertSites, ok bool) {
 	case len(q.ValuesLists) == 0:
 		at.rows = p.armEnds(q, nil)
 		return at, true
-	case !p.word(i, "values"):
+	}
+	for p.kind(i) == LParen {
+		i++
+	}
+	if !p.word(i, "values") {
 		return at, false
 	}
 	for range q.ValuesLists {
@@ -276,9 +280,18 @@ func (p *planner) armEnds(q *pg.SelectStmt, ends []int) []int {
 
 // targetName returns the last token of the name of an INSERT's target.
 func (p *planner) targetName(s *pg.InsertStmt) int {
-	i := p.tokenAt(s.Relation.Location)
+	i := p.nameEnd(p.tokenAt(s.Relation.Location))
 	for p.kind(i+1) == Dot {
-		i += 2
+		i = p.nameEnd(i + 2)
+	}
+	return i
+}
+
+// nameEnd returns the last token of the name that begins at token i: of
+// U&"…" UESCAPE '…' the third.
+func (p *planner) nameEnd(i int) int {
+	if p.kind(i) == UIdent && p.word(i+1, "uescape") {
+		return i + 2
 	}
 	return i
 }

@@ -74,6 +74,8 @@ func build(text []byte, sh *Shape, c *Catalog, mode Mode) *Plan {
 			switch {
 			case mode == Extended && len(tree.Stmts) > 1:
 				why = Several
+			case mode == Extended && p.longNames():
+				why = LongName
 			case !moved:
 				why = p.statement(raw.Stmt)
 			}
@@ -98,6 +100,17 @@ func (p *planner) plan() *Plan {
 		Edits: p.edits, Calls: p.calls, Relations: slices.Compact(p.using), names: names,
 		Basis: Basis{frame: p.facts.frame, names: p.asked, local: p.local},
 	}
+}
+
+// longNames tells whether there is a name that PostgreSQL cuts off, of which a
+// client is told each time that the text is parsed.
+func (p *planner) longNames() bool {
+	for _, t := range p.tokens {
+		if k := t.Kind; (k == Ident || k == QuotedIdent || k == UIdent) && t.End-t.Start > maxName {
+			return true
+		}
+	}
+	return false
 }
 
 // relations returns what is known of the relations of a name, and keeps that

@@ -21,6 +21,7 @@ const (
 	NotOurs      Reason = "not_ours"
 	Constant     Reason = "constant"
 	Follows      Reason = "follows"
+	LongName     Reason = "long_name"
 
 	// Of omitted columns and DEFAULT alone.
 	Grants       Reason = "grants"
@@ -56,6 +57,7 @@ var sentences = map[Reason]string{
 	NotOurs:      "the name may mean another function, or ours is not there or not open to all",
 	Constant:     "the argument is not a constant whose time is known",
 	Follows:      "what follows the call would change its meaning",
+	LongName:     "the text has a name of more bytes than PostgreSQL keeps, of which it gives notice at every parse",
 	Grants:       "columns of the table have grants of their own, or somebody may insert into it and not read it",
 	Ambiguous:    "several relations have that name, and which one is meant depends on search_path",
 	Migrating:    "a migration job is changing the table",

@@ -60,7 +60,7 @@ func (st *statement) hidden() int { return st.layout.Params() }
 // worthKeeping tells whether the session needs a record of the statement.
 func (st *statement) worthKeeping() bool {
 	return st.plannable || st.eff.Schema || st.eff.Settings || st.eff.TempAny || st.eff.DropAll ||
-		len(st.eff.Temp) > 0 || len(st.eff.Drop) > 0
+		len(st.eff.Temp) > 0 || len(st.eff.Renamed) > 0 || len(st.eff.Drop) > 0
 }
 
 // appendParse appends a Parse message for text. The client's types are padded
@@ -238,15 +238,24 @@ func (r *records) newTwin() string {
 func (r *records) noteTemp(eff *rewrite.Effects) {
 	r.tempAny = r.tempAny || eff.TempAny
 	for _, name := range eff.Temp {
-		if r.temp == nil {
-			r.temp = map[string]struct{}{}
-		}
-		if len(r.temp) >= maxTempNames {
-			r.tempAny = true
-			return
-		}
-		r.temp[name] = struct{}{}
+		r.addTemp(name)
 	}
+	for _, names := range eff.Renamed {
+		if _, ok := r.temp[names[0]]; ok {
+			r.addTemp(names[1])
+		}
+	}
+}
+
+func (r *records) addTemp(name string) {
+	if r.temp == nil {
+		r.temp = map[string]struct{}{}
+	}
+	if len(r.temp) >= maxTempNames {
+		r.tempAny = true
+		return
+	}
+	r.temp[name] = struct{}{}
 }
 
 // shadowed tells whether a relation of one of the names may be a temporary one.

@@ -75,10 +75,10 @@ INSERT INTO acct(name) SELECT 'a' UNION ALL SELECT 'a' UNION ALL (SELECT 'b' UNI
 proxy
 INSERT INTO acct(name, note) SELECT 'a', 'b' WHERE true UNION ALL SELECT 'c', 'd' WHERE false UNION ALL SELECT NULL, 'e' RETURNING *
 
-proxy
+server
 INSERT INTO acct(name) VALUES ('a') UNION ALL VALUES ('b') RETURNING *
 
-proxy
+server
 INSERT INTO acct(name) SELECT 'a' UNION ALL VALUES ('b'), ('c') RETURNING *
 
 proxy

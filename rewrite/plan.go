@@ -106,7 +106,15 @@ func (p *planner) plan() *Plan {
 // client is told each time that the text is parsed.
 func (p *planner) longNames() bool {
 	for _, t := range p.tokens {
-		if k := t.Kind; (k == Ident || k == QuotedIdent || k == UIdent) && t.End-t.Start > maxName {
+		size := t.End - t.Start
+		switch t.Kind {
+		case Ident:
+		case QuotedIdent, UIdent:
+			size -= 2
+		default:
+			continue
+		}
+		if size > maxName {
 			return true
 		}
 	}

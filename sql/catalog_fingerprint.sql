@@ -5,7 +5,7 @@
 SELECT pg_catalog.concat_ws(',', pg_catalog.current_setting('server_version_num'),
   (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()),
   (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(c.oid, c.xmin), 0)))
-    FROM pg_catalog.pg_class c WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'f') AND c.relpersistence <> 't'),
+    FROM pg_catalog.pg_class c WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'f', 'm', 'S') AND c.relpersistence <> 't'),
   (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(a.attrelid, a.attnum, a.xmin), 0)))
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
     WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'f') AND c.relpersistence <> 't'),

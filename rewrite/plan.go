@@ -31,6 +31,7 @@ type planner struct {
 	stmt    *pg.Node  // the statement at hand
 	pending []pending // its calls that may be replaced, if nothing else speaks against it
 	filled  bool      // defaults were filled in
+	serials []Serial
 }
 
 // pending is a call that is computed exactly once.

@@ -31,6 +31,11 @@ const (
 	Counts       Reason = "counts"
 	Form         Reason = "form"
 
+	// Of auto-increment columns alone.
+	Narrow        Reason = "narrow"
+	Always        Reason = "always"
+	ColumnOptions Reason = "column_options"
+
 	// Of a whole statement, for what a session knows at the time.
 	NoCatalog  Reason = "catalog"
 	Changed    Reason = "changed"
@@ -42,35 +47,38 @@ const (
 )
 
 var sentences = map[Reason]string{
-	Unparsed:     "the statement was not understood",
-	TooLong:      "the text is too long to be planned while a client waits",
-	Stored:       "the statement stores the call, or runs it later",
-	Statement:    "a statement of this kind is left to the server",
-	Several:      "several statements in one text cannot be prepared",
-	AfterDDL:     "a statement before it in the same text may change the schema",
-	Site:         "it is not certain that it is evaluated exactly once here",
-	Target:       "the target is not known as a table without INSERT rules",
-	SetReturning: "something beside it may return a set",
-	Conditional:  "under a condition, and computing with the value could fail",
-	EarlyError:   "computing with a value known beforehand could fail earlier than the server would",
-	Arguments:    "a call with arguments or clauses",
-	NotOurs:      "the name may mean another function, or ours is not there or not open to all",
-	Constant:     "the argument is not a constant whose time is known",
-	Follows:      "what follows the call would change its meaning",
-	LongName:     "the text has a name of more bytes than PostgreSQL keeps, of which it gives notice at every parse",
-	Grants:       "columns of the table have grants of their own, or somebody may insert into it and not read it",
-	Ambiguous:    "several relations have that name, and which one is meant depends on search_path",
-	Migrating:    "a migration job is changing the table",
-	SetOperation: "rows that differ in the id alone would not be equal any more",
-	Counts:       "the number of values does not go with the number of columns",
-	Form:         "an INSERT written in this way is left to the server",
-	NoCatalog:    "the catalog is not known, or is being changed",
-	Changed:      "the schema has changed since the statement was prepared",
-	Temporary:    "a temporary relation of the session may have that name",
-	Settings:     "strings or names may not be what they seem under the session's settings",
-	Parameters:   "the number of parameters does not allow for more",
-	Unminted:     "the generator could not mint",
-	Failed:       "the transaction has failed, or may have",
+	Unparsed:      "the statement was not understood",
+	TooLong:       "the text is too long to be planned while a client waits",
+	Stored:        "the statement stores the call, or runs it later",
+	Statement:     "a statement of this kind is left to the server",
+	Several:       "several statements in one text cannot be prepared",
+	AfterDDL:      "a statement before it in the same text may change the schema",
+	Site:          "it is not certain that it is evaluated exactly once here",
+	Target:        "the target is not known as a table without INSERT rules",
+	SetReturning:  "something beside it may return a set",
+	Conditional:   "under a condition, and computing with the value could fail",
+	EarlyError:    "computing with a value known beforehand could fail earlier than the server would",
+	Arguments:     "a call with arguments or clauses",
+	NotOurs:       "the name may mean another function, or ours is not there or not open to all",
+	Constant:      "the argument is not a constant whose time is known",
+	Follows:       "what follows the call would change its meaning",
+	LongName:      "the text has a name of more bytes than PostgreSQL keeps, of which it gives notice at every parse",
+	Grants:        "columns of the table have grants of their own, or somebody may insert into it and not read it",
+	Ambiguous:     "several relations have that name, and which one is meant depends on search_path",
+	Migrating:     "a migration job is changing the table",
+	SetOperation:  "rows that differ in the id alone would not be equal any more",
+	Counts:        "the number of values does not go with the number of columns",
+	Form:          "an INSERT written in this way is left to the server",
+	Narrow:        "a column of 32 bits does not hold ids, and is never changed silently",
+	Always:        "GENERATED ALWAYS is replaced with --replace-serial=always only",
+	ColumnOptions: "the column has a default or options of its own",
+	NoCatalog:     "the catalog is not known, or is being changed",
+	Changed:       "the schema has changed since the statement was prepared",
+	Temporary:     "a temporary relation of the session may have that name",
+	Settings:      "strings or names may not be what they seem under the session's settings",
+	Parameters:    "the number of parameters does not allow for more",
+	Unminted:      "the generator could not mint",
+	Failed:        "the transaction has failed, or may have",
 }
 
 // Sentence says the reason in words, to follow "left to the server: ".

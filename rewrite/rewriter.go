@@ -48,15 +48,19 @@ const defaultPlanCache = 4096
 // Config describes a Rewriter.
 type Config struct {
 	PlanCache int // plans kept; 0 means 4096
+	Serial    SerialMode
 }
 
 // A Rewriter plans texts and keeps the plans by shape, for all sessions of a
 // process. It is safe for concurrent use.
-type Rewriter struct{ cache *planCache }
+type Rewriter struct {
+	cache  *planCache
+	serial SerialMode
+}
 
 // New returns a Rewriter.
 func New(c Config) *Rewriter {
-	return &Rewriter{newPlanCache(cmp.Or(c.PlanCache, defaultPlanCache))}
+	return &Rewriter{newPlanCache(cmp.Or(c.PlanCache, defaultPlanCache)), c.Serial}
 }
 
 // Scratch is the work space of one Plan call and what is done with its result.
@@ -94,6 +98,9 @@ func (r *Rewriter) Plan(sc *Scratch, text []byte, c *Catalog, m Mode) *Prepared 
 	p.count()
 	return p
 }
+
+// ReplacesSerial tells whether auto-increment columns are replaced.
+func (r *Rewriter) ReplacesSerial() bool { return r.serial != SerialKept }
 
 // Plans returns the number of plans kept.
 func (r *Rewriter) Plans() int { return r.cache.len() }

@@ -18,6 +18,7 @@ type Prepared struct {
 	NonASCIINames     bool     // a name is read right in UTF-8 only
 	Relations         []string // names of the relations that the plan relies on
 	Basis             Basis
+	Serials           []Serial // of PlanSerial
 
 	text  []byte
 	shape *Shape
@@ -47,6 +48,10 @@ func (p *Prepared) EachLeft(do func(Reason)) {
 		}
 	}
 }
+
+// Offset returns the byte of the text that an auto-increment column's type begins
+// at.
+func (p *Prepared) Offset(s Serial) int { return int(p.shape.Tokens[s.start].Start) }
 
 // Found is a call and where it stands.
 type Found struct {

@@ -241,7 +241,9 @@ func (s *Session) handleQuery(msg []byte, total int, out *Spans) {
 	from := len(s.toServer)
 	var pos *rewrite.PositionMap
 	if ok {
-		pos = s.editQuery(text)
+		if pos = s.editSerial(text, s.appendQuery); pos == nil {
+			pos = s.editQuery(text)
+		}
 		if s.wait != nil {
 			return
 		}
@@ -299,13 +301,18 @@ func (s *Session) editQuery(text []byte) *rewrite.PositionMap {
 	if !p.Replaces {
 		return nil
 	}
+	s.appendQuery(p)
+	pos := new(rewrite.PositionMap)
+	p.Positions(pos)
+	return pos
+}
+
+// appendQuery appends to s.toServer a Query with literals.
+func (s *Session) appendQuery(p *rewrite.Prepared) {
 	start := len(s.toServer)
 	s.toServer = append(s.toServer, msgQuery, 0, 0, 0, 0)
 	s.toServer = append(p.AppendLiterals(s.toServer, s.snow, s.uuids), 0)
 	binary.BigEndian.PutUint32(s.toServer[start+1:], uint32(len(s.toServer)-start-1))
-	pos := new(rewrite.PositionMap)
-	p.Positions(pos)
-	return pos
 }
 
 // insertable mints the ids for a simple query that wants some, or tells why all in
@@ -353,7 +360,7 @@ func (s *Session) handleExecute(msg []byte, total int, out *Spans) {
 	}
 	e := s.queue.push(reqExecute)
 	if st != nil {
-		if st.inPlace || st.twin != "" {
+		if st.inPlace || st.twin != "" || st.edited {
 			e.st, e.pos = st, &st.pos
 		}
 		s.note(e, &st.eff)

@@ -27,6 +27,10 @@ type Hooks struct {
 	// Limit is the size in bytes up to which a message is read for rewriting.
 	Limit int
 
+	// Serial is told of an auto-increment column of 32 bits that was left as it is
+	// although such columns are to be replaced; nil: nobody is.
+	Serial func(rewrite.Serial)
+
 	// Observer counts what the session does; nil: nobody does.
 	Observer Observer
 }

@@ -39,12 +39,16 @@ func (s *Session) handleParse(msg []byte, total int, out *Spans) {
 	}
 	e.unnamed = st.name == ""
 	e.undo = s.records.assign(st.name, st)
-	if !st.inPlace {
+	switch {
+	case st.inPlace:
+		e.st, e.pos = st, &st.pos
+		s.send(out, from)
+	case st.edited:
+		e.pos = &st.pos
+		s.send(out, from)
+	default:
 		s.forward(msg, total, out)
-		return
 	}
-	e.st, e.pos = st, &st.pos
-	s.send(out, from)
 }
 
 // readParse returns the record of the statement that a Parse makes, nil for a
@@ -64,6 +68,10 @@ func (s *Session) readParse(msg []byte, total int) *statement {
 		return nil
 	}
 	st := &statement{name: string(name), eff: s.effects(text)}
+	if pos := s.editSerial(text, func(p *rewrite.Prepared) { s.appendParse(name, p, types) }); pos != nil {
+		st.edited, st.pos = true, *pos
+		return st
+	}
 	c, concerned := s.concerned(text)
 	if !concerned || s.wait != nil {
 		return st
@@ -99,6 +107,17 @@ func (s *Session) readParse(msg []byte, total int) *statement {
 		s.appendRewritten(st, p, "")
 	}
 	return st
+}
+
+// appendParse appends to s.toServer a Parse of an edited text without hidden
+// parameters.
+func (s *Session) appendParse(name []byte, p *rewrite.Prepared, types []byte) {
+	start := len(s.toServer)
+	s.toServer = append(s.toServer, msgParse, 0, 0, 0, 0)
+	s.toServer = append(append(s.toServer, name...), 0)
+	s.toServer = append(p.AppendLiterals(s.toServer, nil, nil), 0)
+	s.toServer = append(s.toServer, types...)
+	binary.BigEndian.PutUint32(s.toServer[start+1:], uint32(len(s.toServer)-start-1))
 }
 
 // parseable tells why the calls in a text that is parsed are left to the server,

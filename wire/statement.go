@@ -29,6 +29,7 @@ type statement struct {
 	params int    // parameters that PostgreSQL counts for the client's text
 	eff    rewrite.Effects
 
+	edited    bool             // the server holds an edited text without hidden parameters
 	plannable bool             // there is a plan
 	left      bool             // left to the server until the client prepares it again
 	catalog   *rewrite.Catalog // for which the plan was made

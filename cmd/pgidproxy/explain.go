@@ -18,7 +18,10 @@ import (
 type explainCommand struct {
 	DatabaseURL databaseURL `help:"Database whose catalog decides. Without one nothing is known of tables, and the functions are taken to be installed."`
 	JSON        bool        `help:"Print a JSON object."`
-	SQL         string      `arg:"" optional:"" name:"sql" help:"Text of one or more statements; read from standard input without it."`
+
+	ReplaceSerial serialMode `help:"What the flag of that name makes serve do."`
+
+	SQL string `arg:"" optional:"" name:"sql" help:"Text of one or more statements; read from standard input without it."`
 }
 
 // explanation is what explain prints.
@@ -35,6 +38,7 @@ type explainCall struct {
 	Column   int    `json:"column"` // in characters, from 1
 	Name     string `json:"name"`
 	Default  string `json:"default_of,omitempty"` // the column whose default it is; none: a call in the text
+	Serial   string `json:"serial_of,omitempty"`  // the auto-increment column that is made, whose type is the name
 	Replaced bool   `json:"replaced"`
 	Reason   string `json:"reason,omitempty"`
 	Why      string `json:"why,omitempty"`
@@ -57,7 +61,7 @@ func (c *explainCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	e, err := explain(text, catalog)
+	e, err := explain(text, catalog, c.ReplaceSerial.mode())
 	if err != nil {
 		return err
 	}
@@ -87,13 +91,16 @@ func (c *explainCommand) catalog(env *environment) (*rewrite.Catalog, error) {
 }
 
 // explain plans a text as the proxy would, and mints what it needs as node 0.
-func explain(text string, catalog *rewrite.Catalog) (explanation, error) {
+func explain(text string, catalog *rewrite.Catalog, serial rewrite.SerialMode) (explanation, error) {
 	g, err := gen.New(gen.Config{})
 	if err != nil {
 		return explanation{}, err
 	}
-	rewriter, src := rewrite.New(rewrite.Config{}), []byte(text)
+	rewriter, src := rewrite.New(rewrite.Config{Serial: serial}), []byte(text)
 	var sc rewrite.Scratch
+	if p := rewriter.PlanSerial(&sc, src, catalog); len(p.Serials) > 0 {
+		return explainSerial(text, p), nil
+	}
 	p := rewriter.Plan(&sc, src, catalog, rewrite.Extended)
 	e := explanation{Simple: text, Prepared: text, Calls: []explainCall{}, parameters: p.MaxParam > 0}
 	if layout, ok := p.Hide(p.MaxParam); p.Replaces && ok {
@@ -108,18 +115,39 @@ func explain(text string, catalog *rewrite.Catalog) (explanation, error) {
 		e.Simple = string(p.AppendLiterals(nil, snow, uuids))
 	}
 	for _, found := range p.Calls() {
-		before := text[:found.Offset]
-		line := strings.Count(before, "\n")
-		c := explainCall{
-			Line: line + 1, Column: utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1,
-			Name: found.Name, Default: found.Column, Replaced: found.Replaced,
-		}
-		if !found.Replaced {
-			c.Reason, c.Why = string(found.Reason), found.Reason.Sentence()
-		}
+		c := explained(text, found.Offset, found.Name, found.Replaced, found.Reason)
+		c.Default = found.Column
 		e.Calls = append(e.Calls, c)
 	}
 	return e, nil
+}
+
+// explainSerial tells what becomes of the auto-increment columns that a text makes.
+func explainSerial(text string, p *rewrite.Prepared) explanation {
+	e := explanation{Simple: text, Prepared: text}
+	if p.Replaces {
+		e.Simple = string(p.AppendLiterals(nil, nil, nil))
+		e.Prepared = e.Simple
+	}
+	for _, s := range p.Serials {
+		c := explained(text, p.Offset(s), s.Type, s.Replaced, s.Reason)
+		c.Serial = s.Column
+		e.Calls = append(e.Calls, c)
+	}
+	return e
+}
+
+// explained says what was done at a byte of the text.
+func explained(text string, offset int, name string, replaced bool, why rewrite.Reason) explainCall {
+	before := text[:offset]
+	c := explainCall{
+		Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1,
+		Name: name, Replaced: replaced,
+	}
+	if !replaced {
+		c.Reason, c.Why = string(why), why.Sentence()
+	}
+	return c
 }
 
 // text is the explanation as SQL: the text, then a comment line for each call.
@@ -138,7 +166,14 @@ func (e explanation) text() string {
 		if c.Default != "" {
 			name, verdict = fmt.Sprintf("default %s() of column %s", c.Name, c.Default), "filled in"
 		}
-		if !c.Replaced {
+		if c.Serial != "" {
+			name, verdict = fmt.Sprintf("%s of column %s", c.Name, c.Serial), "replaced by our default"
+		}
+		switch {
+		case c.Replaced:
+		case c.Serial != "":
+			verdict = "left as it is: " + c.Why
+		default:
 			verdict = "left to the server: " + c.Why
 		}
 		fmt.Fprintf(&b, "-- %d:%d %s: %s\n", c.Line, c.Column, name, verdict)

@@ -7,9 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/alecthomas/kong"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pgidproxy/pgidproxy/gen"
+	"github.com/pgidproxy/pgidproxy/rewrite"
 )
 
 // A databaseURL is a connection string as libpq takes it, a URL or key=value
@@ -61,6 +63,33 @@ func (b *byteSize) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%s is more than a message can hold (1GiB)", text)
 	}
 	*b = byteSize(n * factor)
+	return nil
+}
+
+// A serialMode is the value of --replace-serial, which may be left out.
+type serialMode rewrite.SerialMode
+
+func (m serialMode) mode() rewrite.SerialMode { return rewrite.SerialMode(m) }
+
+// IsBool makes the value optional.
+func (m *serialMode) IsBool() bool { return true }
+
+// Decode reads the value.
+func (m *serialMode) Decode(ctx *kong.DecodeContext) error {
+	value := "true"
+	if ctx.Scan.Peek().Type == kong.FlagValueToken {
+		value = fmt.Sprint(ctx.Scan.Pop().Value)
+	}
+	switch strings.ToLower(value) {
+	case "false", "0", "no":
+		*m = serialMode(rewrite.SerialKept)
+	case "true", "1", "yes":
+		*m = serialMode(rewrite.SerialReplaced)
+	case "always":
+		*m = serialMode(rewrite.IdentityReplaced)
+	default:
+		return fmt.Errorf("%q is none of true, false and always", value)
+	}
 	return nil
 }
 

@@ -1,0 +1,50 @@
+package wire
+
+import "github.com/pgidproxy/pgidproxy/rewrite"
+
+// editSerial has add append a message with a text in which auto-increment columns
+// are replaced, and returns its position map; nil when there is nothing to
+// replace. It is the one edit that the last reading of the catalog is good enough
+// for: it depends on where our function is, and on no relation, and a migration
+// makes one table after the other.
+func (s *Session) editSerial(text []byte, add func(*rewrite.Prepared)) *rewrite.PositionMap {
+	r := s.hooks.Rewriter
+	if r == nil || !r.ReplacesSerial() || !rewrite.MentionsSerial(text) {
+		return nil
+	}
+	c := s.last()
+	if c == nil || !c.Known() {
+		return nil
+	}
+	sc := scratches.Get().(*rewrite.Scratch)
+	defer scratches.Put(sc)
+	p := r.PlanSerial(sc, text, c)
+	s.countSerials(p)
+	if !p.Replaces || !s.readable(p) {
+		return nil
+	}
+	add(p)
+	pos := new(rewrite.PositionMap)
+	p.Positions(pos)
+	return pos
+}
+
+// countSerials counts what becomes of the columns, and tells of those that are
+// too narrow.
+func (s *Session) countSerials(p *rewrite.Prepared) {
+	o := s.hooks.Observer
+	if o != nil && p.Replaces {
+		o.Statement(Replaced)
+	}
+	for _, column := range p.Serials {
+		if column.Replaced {
+			continue
+		}
+		if o != nil {
+			o.Left(column.Reason)
+		}
+		if column.Reason == rewrite.Narrow && s.hooks.Serial != nil {
+			s.hooks.Serial(column)
+		}
+	}
+}

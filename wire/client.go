@@ -241,7 +241,7 @@ func (s *Session) handleQuery(msg []byte, total int, out *Spans) {
 	from := len(s.toServer)
 	var pos *rewrite.PositionMap
 	if ok {
-		if pos = s.editSerial(text, s.appendQuery); pos == nil {
+		if pos = s.editSerial(text, s.appendQuery); pos == nil && s.wait == nil {
 			pos = s.editQuery(text)
 		}
 		if s.wait != nil {

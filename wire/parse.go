@@ -72,6 +72,9 @@ func (s *Session) readParse(msg []byte, total int) *statement {
 		st.edited, st.pos = true, *pos
 		return st
 	}
+	if s.wait != nil {
+		return nil
+	}
 	c, concerned := s.concerned(text)
 	if !concerned || s.wait != nil {
 		return st

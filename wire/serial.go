@@ -6,14 +6,21 @@ import "github.com/pgidproxy/pgidproxy/rewrite"
 // are replaced, and returns its position map; nil when there is nothing to
 // replace. It is the one edit that the last reading of the catalog is good enough
 // for: it depends on where our function is, and on no relation, and a migration
-// makes one table after the other.
+// makes one table after the other. Before the first reading the message waits.
 func (s *Session) editSerial(text []byte, add func(*rewrite.Prepared)) *rewrite.PositionMap {
 	r := s.hooks.Rewriter
 	if r == nil || !r.ReplacesSerial() || !rewrite.MentionsSerial(text) {
 		return nil
 	}
 	c := s.last()
+	if c == nil && !s.waited && s.hooks.Catalog != nil {
+		// For longer than a statement with a call would: what is missed here is
+		// missed for good.
+		s.wait = s.hooks.Catalog.Fresh
+		return nil
+	}
 	if c == nil || !c.Known() {
+		s.countLeft(rewrite.NoCatalog)
 		return nil
 	}
 	sc := scratches.Get().(*rewrite.Scratch)

@@ -1,0 +1,3 @@
+package sql
+
+const listen = "LISTEN pgidproxy_catalog"

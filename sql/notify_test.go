@@ -225,12 +225,12 @@ func TestInstallNotify(t *testing.T) {
 		role := "thief_" + conn.Config().Database
 		exec(t, conn, "CREATE ROLE "+role)
 		t.Cleanup(func() { exec(t, conn, "DROP ROLE "+role) })
-		const asIs = "CREATE OR REPLACE FUNCTION pgid.notify_ddl() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN END'"
+		const another = "CREATE OR REPLACE FUNCTION pgid.notify_ddl() RETURNS event_trigger LANGUAGE plpgsql AS 'BEGIN END'"
 		for _, change := range []string{
 			"", // installed afresh
 			"DROP EVENT TRIGGER pgidproxy_drop",
 			"DROP FUNCTION pgid.notify_ddl() CASCADE",
-			asIs,
+			another,
 			"ALTER FUNCTION pgid.notify_ddl() OWNER TO " + role,
 			"DROP EVENT TRIGGER pgidproxy_ddl; CREATE EVENT TRIGGER pgidproxy_ddl ON ddl_command_end EXECUTE FUNCTION pgid.notify_ddl()",
 			fmt.Sprintf("UPDATE pgid.config SET version = %d; DROP FUNCTION pgid.notify_ddl() CASCADE", Version-1),

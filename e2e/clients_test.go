@@ -106,9 +106,9 @@ END;
 				if n := clients * transactions; got != fmt.Sprintf("%d %[1]d %[1]d %[1]d t", n) {
 					t.Errorf("rows, ids, second ids, uuids, of the proxy's node: %s, want %d each", got, n)
 				}
-				got = query(t, conn, fmt.Sprintf("SELECT concat_ws(' ', count(*), bool_and(id >> 12 & 1023 = %d)) FROM acct", functionNode))[0]
+				got = query(t, conn, fmt.Sprintf("SELECT concat_ws(' ', count(*), bool_and(id >> 12 & 1023 = %d)) FROM acct", proxyNode))[0]
 				if want := fmt.Sprintf("%d t", clients*transactions); got != want {
-					t.Errorf("rows with a default, of the functions' node: %s, want %s", got, want)
+					t.Errorf("rows with a default, of the proxy's node: %s, want %s", got, want)
 				}
 			})
 		}

@@ -23,10 +23,12 @@ import (
 //
 // The first word says who makes the ids that the step is the first to show:
 // same (there are none), proxy, server or any. For server the client's own
-// text must reach the server; also for kept, which shows no ids; for fold,
-// which shows none either, another must (id_to_timestamp of a constant). Then
-// may follow
+// text must reach the server; also for kept, which shows no ids. For fold and
+// filled, which show none either, another must (id_to_timestamp of a constant,
+// an omitted column); for either it does not matter. Then may follow
 //
+//	ready           waits first until the proxy has read the database again, so
+//	                that it could replace; proxy, fold and filled always do
 //	on NAME         the session; "main" if absent
 //	simple          only as a simple query
 //	extended        only prepared
@@ -44,6 +46,7 @@ type step struct {
 	simple   bool
 	extended bool
 	once     bool
+	ready    bool
 	from, to int
 	types    []uint32
 	values   [][]byte
@@ -130,9 +133,10 @@ func parseHeader(header string) (step, error) {
 	header, values, binds := strings.Cut(header+" ", " bind ")
 	words := strings.Fields(header)
 	st.mint = words[0]
-	if !slices.Contains([]string{"same", "kept", "proxy", "server", "any", "fold"}, st.mint) {
+	if !slices.Contains([]string{"same", "kept", "proxy", "server", "any", "fold", "filled", "either"}, st.mint) {
 		return st, fmt.Errorf("unknown word %q", st.mint)
 	}
+	st.ready = slices.Contains([]string{"proxy", "fold", "filled"}, st.mint)
 	for i := 1; i < len(words); i++ {
 		next := func() string { i++; return words[min(i, len(words)-1)] }
 		var err error
@@ -145,6 +149,8 @@ func parseHeader(header string) (step, error) {
 			st.simple = false
 		case "once":
 			st.once = true
+		case "ready":
+			st.ready = true
 		case "from":
 			st.from, err = strconv.Atoi(next())
 		case "to":
@@ -202,7 +208,7 @@ func runSteps(t *testing.T, s server, steps []step, m mode) {
 			continue
 		}
 		name := fmt.Sprintf("s%d", i)
-		if st.mint == "proxy" || st.mint == "fold" {
+		if st.ready {
 			subject.ready(t)
 		}
 		want, _ := oracle.step(t, st, m, name)
@@ -246,7 +252,7 @@ func checkMinted(st step, m mode, want, got []minted, mask *mask) []string {
 	}
 	wrong := false
 	switch st.mint {
-	case "same", "kept", "fold":
+	case "same", "kept", "fold", "filled", "either":
 		wrong = len(got) > 0
 	case "proxy":
 		wrong = byServer > 0 || byProxy == 0
@@ -267,12 +273,12 @@ func checkMinted(st step, m mode, want, got []minted, mask *mask) []string {
 func checkSent(st step, m mode, name, sent string) []string {
 	ours := regexp.MustCompile("(?i)snowflake|uuidv7|id_to_timestamp").MatchString(st.text)
 	logged := strings.Contains(sent, "statement: ") || strings.Contains(sent, "execute ")
-	if st.mint == "proxy" || st.mint == "any" || st.mint == "same" && ours || !logged {
+	if slices.Contains([]string{"proxy", "any", "either"}, st.mint) || st.mint == "same" && ours || !logged {
 		return nil
 	}
 	prefix := map[mode]string{simpleQuery: "statement: ", unnamed: "execute <unnamed>: ", named: "execute " + name + ": "}[m]
 	same := strings.Contains(sent, prefix+st.text+"\n")
-	if same == (st.mint == "fold") {
+	if same == (st.mint == "fold" || st.mint == "filled") {
 		return []string{fmt.Sprintf("client's own text reached the server: %v", same)}
 	}
 	return nil

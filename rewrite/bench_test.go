@@ -122,7 +122,8 @@ func BenchmarkKnownShape(b *testing.B) {
 					if m == Simple {
 						dst = p.AppendLiterals(dst[:0], snow[:p.Snowflakes], uuids[:p.UUIDs])
 					} else {
-						dst = p.AppendParams(dst[:0], p.MaxParam+1)
+						h, _ := p.Hide(p.MaxParam)
+						dst = p.AppendParams(dst[:0], p.MaxParam+1, h)
 					}
 					p.Positions(&pos)
 				}

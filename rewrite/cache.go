@@ -12,12 +12,13 @@ const (
 	maxShape     = 64 << 10
 )
 
-// A planKey is what a plan was made for. Keys are compared in full. The catalog
-// is named by its identity, so that a plan does not keep an old one alive.
+// A planKey is what a plan was made for. Keys are compared in full. The frame of
+// the catalog is named by its identity, so that a plan does not keep an old one
+// alive; the relations that a plan rests on are compared when it is found.
 type planKey struct {
-	catalog *identity
-	mode    Mode
-	shape   string
+	frame *identity
+	mode  Mode
+	shape string
 }
 
 // A planCache keeps plans within bounds. It is safe for concurrent use. When it
@@ -45,29 +46,38 @@ func newPlanCache(limit int) *planCache {
 	return &planCache{limit: max(limit, 1), plans: map[planKey]*planEntry{}}
 }
 
-// get returns a plan, or nil.
-func (c *planCache) get(catalog *identity, m Mode, shape []byte) *Plan {
+// get returns a plan that holds for a catalog, or nil.
+func (c *planCache) get(catalog *Catalog, m Mode, shape []byte) *Plan {
+	var p *Plan
 	c.mu.RLock()
-	e := c.plans[planKey{catalog, m, string(shape)}]
+	e := c.plans[planKey{catalog.facts.frame, m, string(shape)}]
+	if e != nil {
+		p = e.plan
+	}
 	c.mu.RUnlock()
-	if e == nil {
+	if p == nil || !catalog.Still(p.Basis) {
 		return nil
 	}
 	if !e.used.Load() {
 		e.used.Store(true)
 	}
-	return e.plan
+	return p
 }
 
-// put keeps a plan, unless its key is too long.
-func (c *planCache) put(catalog *identity, m Mode, shape []byte, p *Plan) {
+// put keeps a plan, unless its key is too long, in place of one that does not
+// hold any more.
+func (c *planCache) put(catalog *Catalog, m Mode, shape []byte, p *Plan) {
 	if len(shape) > maxShape {
 		return
 	}
-	e := &planEntry{key: planKey{catalog, m, string(shape)}, plan: p, size: len(shape) + p.size()}
+	e := &planEntry{key: planKey{catalog.facts.frame, m, string(shape)}, plan: p, size: len(shape) + p.size()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.plans[e.key] != nil {
+	if old := c.plans[e.key]; old != nil {
+		if !catalog.Still(old.plan.Basis) {
+			c.bytes += e.size - old.size
+			old.plan, old.size = p, e.size
+		}
 		return
 	}
 	for len(c.ring) > 0 && (len(c.ring) >= c.limit || c.bytes+e.size > maxPlanBytes) {
@@ -108,8 +118,8 @@ func (c *planCache) len() int {
 
 // size estimates the memory of a plan in bytes.
 func (p *Plan) size() int {
-	const entry, edit, call, name = 256, 48, 56, 16
-	n := entry + edit*len(p.Edits) + call*len(p.Calls) + name*len(p.Relations)
+	const entry, edit, call, name, dep = 256, 80, 72, 16, 24
+	n := entry + edit*len(p.Edits) + call*len(p.Calls) + name*len(p.Relations) + dep*len(p.Basis.names)
 	for _, e := range p.Edits {
 		n += len(e.Text)
 	}

@@ -13,10 +13,11 @@ import (
 
 func TestCacheBounds(t *testing.T) {
 	t.Parallel()
-	id := new(identity)
+	id := NewCatalog(CatalogData{})
+	basis := Basis{frame: id.facts.frame}
 	c := newPlanCache(100)
 	for i := range 1000 {
-		c.put(id, Simple, fmt.Append(nil, i), &Plan{})
+		c.put(id, Simple, fmt.Append(nil, i), &Plan{Basis: basis})
 		c.get(id, Simple, []byte("0"))
 	}
 	if got := c.len(); got != 100 || len(c.plans) != 100 {
@@ -32,7 +33,7 @@ func TestCacheBounds(t *testing.T) {
 	wide := newPlanCache(1 << 20)
 	for i := range 2 * maxPlanBytes / maxShape {
 		long[0], long[1] = byte(i), byte(i>>8)
-		wide.put(id, Simple, long, &Plan{})
+		wide.put(id, Simple, long, &Plan{Basis: basis})
 	}
 	if wide.bytes > maxPlanBytes || wide.len() < maxPlanBytes/maxShape/2 {
 		t.Errorf("%d plans of %d bytes", wide.len(), wide.bytes)
@@ -46,9 +47,9 @@ func TestCacheBounds(t *testing.T) {
 
 func TestCacheKeys(t *testing.T) {
 	t.Parallel()
-	a, b := new(identity), new(identity)
+	a, b := NewCatalog(CatalogData{}), NewCatalog(CatalogData{})
 	c := newPlanCache(10)
-	plan := &Plan{}
+	plan := &Plan{Basis: Basis{frame: a.facts.frame}}
 	c.put(a, Simple, []byte("x"), plan)
 	if c.get(a, Simple, []byte("x")) != plan {
 		t.Error("not found")
@@ -121,7 +122,8 @@ func TestKnownShapeAllocatesNothing(t *testing.T) {
 				if m == Simple {
 					dst = p.AppendLiterals(dst[:0], snow, uuids)
 				} else {
-					dst = p.AppendParams(dst[:0], 1)
+					h, _ := p.Hide(0)
+					dst = p.AppendParams(dst[:0], 1, h)
 				}
 				p.Positions(&pos)
 			})

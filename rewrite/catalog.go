@@ -33,6 +33,7 @@ type CatalogData struct {
 	Ours map[string]bool
 
 	Relations []Relation // all permanent ones
+	Tables    []Table    // those with a default of ours
 	Functions map[string]bool
 	Operators map[string]bool // true when every overload of the name gives one value
 }
@@ -40,8 +41,30 @@ type CatalogData struct {
 // Relation is a permanent relation.
 type Relation struct {
 	Schema, Name string
-	Plain        bool // an ordinary or partitioned table without INSERT rules
-	Rules        bool // it has rules of any kind
+	Plain        bool  // an ordinary or partitioned table without INSERT rules
+	Rules        bool  // it has rules of any kind
+	Version      int64 // another one after every change of the relation or its columns
+}
+
+// A Table is a relation with columns whose default is exactly a call of one of
+// our functions.
+type Table struct {
+	Schema, Name string
+	Columns      []string  // in the order of the table, without dropped ones
+	Defaults     []Default // in the order of Columns
+	Unique       bool      // no other relation has the name, in any schema
+	Why          Reason    // why its defaults are left to the server; "": they are not
+}
+
+// A Default is a column's default of ours, whose type the column has.
+type Default struct {
+	Column int // index in Columns
+	Kind   EditKind
+}
+
+func (t *Table) equal(o *Table) bool {
+	return t.Schema == o.Schema && t.Name == o.Name && t.Unique == o.Unique && t.Why == o.Why &&
+		slices.Equal(t.Columns, o.Columns) && slices.Equal(t.Defaults, o.Defaults)
 }
 
 // A Catalog is one reading of a database's catalog. It is immutable, and safe
@@ -51,30 +74,74 @@ type Catalog struct {
 	facts      *facts
 }
 
-// facts is the content of a Catalog; plans are kept by its identity.
+// facts is the content of a Catalog. Plans rest on frame and on the names that
+// they ask for, by their identity.
 type facts struct {
-	id        *identity
-	data      CatalogData
-	relations map[string][]Relation // by name
+	frame *identity // of all but the relations
+	data  CatalogData
+	names map[string]*named
+	fills bool // there is a table whose defaults are not left to the server
 }
 
-// An identity is a name for a catalog's content that does not hold on to it. It
-// has a size, so that no two have the same address.
+// named is what is known of the relations of one name.
+type named struct {
+	relations []Relation
+	tables    []Table
+}
+
+func (n *named) equal(o *named) bool {
+	return slices.Equal(n.relations, o.relations) &&
+		slices.EqualFunc(n.tables, o.tables, func(a, b Table) bool { return a.equal(&b) })
+}
+
+// An identity is a name for content that does not hold on to it. It has a size,
+// so that no two have the same address.
 type identity struct{ _ byte }
 
 // NewCatalog returns the catalog of d, which it keeps.
 func NewCatalog(d CatalogData) *Catalog {
-	f := &facts{id: new(identity), data: d, relations: make(map[string][]Relation, len(d.Relations))}
+	f := &facts{frame: new(identity), data: d, names: make(map[string]*named, len(d.Relations))}
+	at := func(name string) *named {
+		n := f.names[name]
+		if n == nil {
+			n = new(named)
+			f.names[name] = n
+		}
+		return n
+	}
 	for _, r := range d.Relations {
-		f.relations[r.Name] = append(f.relations[r.Name], r)
+		n := at(r.Name)
+		n.relations = append(n.relations, r)
+	}
+	for _, t := range d.Tables {
+		n := at(t.Name)
+		n.tables = append(n.tables, t)
+		f.fills = f.fills || t.Why == ""
 	}
 	return &Catalog{generation: d.Generation, facts: f}
+}
+
+// After makes c, which nobody has yet, the successor of an earlier reading:
+// plans that rest on nothing that has changed since stay valid.
+func (c *Catalog) After(o *Catalog) *Catalog {
+	f, old := c.facts, o.facts
+	if a, b := &f.data, &old.data; a.Database == b.Database && a.Version == b.Version && a.Known == b.Known &&
+		a.Schema == b.Schema && maps.Equal(a.Ours, b.Ours) && maps.Equal(a.Functions, b.Functions) &&
+		maps.Equal(a.Operators, b.Operators) {
+		f.frame = old.frame
+	}
+	for name, n := range f.names {
+		if was := old.names[name]; was != nil && n.equal(was) {
+			f.names[name] = was
+		}
+	}
+	return c
 }
 
 // Generation tells two readings apart between which the schema may have changed.
 func (c *Catalog) Generation() uint64 { return c.generation }
 
-// At returns the same content as of another generation: plans stay valid.
+// At returns the same content as of another generation.
 func (c *Catalog) At(generation uint64) *Catalog {
 	return &Catalog{generation: generation, facts: c.facts}
 }
@@ -82,28 +149,53 @@ func (c *Catalog) At(generation uint64) *Catalog {
 // Known tells whether the catalog could be read.
 func (c *Catalog) Known() bool { return c.facts.data.Known }
 
-// Equal tells whether both say the same, but for the generation.
-func (c *Catalog) Equal(o *Catalog) bool {
-	a, b := &c.facts.data, &o.facts.data
-	return a.Database == b.Database && a.Version == b.Version && a.Known == b.Known && a.Schema == b.Schema &&
-		maps.Equal(a.Ours, b.Ours) && slices.Equal(a.Relations, b.Relations) &&
-		maps.Equal(a.Functions, b.Functions) && maps.Equal(a.Operators, b.Operators)
+// A Basis is what a plan rests on. The zero Basis rests on nothing.
+type Basis struct {
+	frame *identity
+	names []dependence
+	local bool // the types in the statement follow from these relations alone
 }
+
+// A dependence is a name and what was known of its relations, nil for nothing.
+type dependence struct {
+	name string
+	was  *named
+}
+
+// Still tells whether nothing has changed that a plan rests on.
+func (c *Catalog) Still(b Basis) bool {
+	if b.frame != c.facts.frame {
+		return false
+	}
+	for _, d := range b.names {
+		if c.facts.names[d.name] != d.was {
+			return false
+		}
+	}
+	return true
+}
+
+// Types tells whether the types in a statement are, for sure, the ones that it
+// had when its plan was made on b.
+func (c *Catalog) Types(b Basis) bool { return b.local && c.Still(b) }
 
 // plain tells whether every relation that the name may mean is an ordinary or
 // partitioned table without INSERT rules, and there is one.
-func (f *facts) plain(schema, name string) bool {
-	return f.every(schema, name, func(r Relation) bool { return r.Plain })
+func (n *named) plain(schema string) bool {
+	return n.every(schema, func(r Relation) bool { return r.Plain })
 }
 
 // withoutRules tells the same of relations without rules of any kind.
-func (f *facts) withoutRules(schema, name string) bool {
-	return f.every(schema, name, func(r Relation) bool { return r.Plain && !r.Rules })
+func (n *named) withoutRules(schema string) bool {
+	return n.every(schema, func(r Relation) bool { return r.Plain && !r.Rules })
 }
 
-func (f *facts) every(schema, name string, ok func(Relation) bool) bool {
+func (n *named) every(schema string, ok func(Relation) bool) bool {
+	if n == nil {
+		return false
+	}
 	found := false
-	for _, r := range f.relations[name] {
+	for _, r := range n.relations {
 		if schema != "" && r.Schema != schema {
 			continue
 		}

@@ -76,6 +76,8 @@ func (p *planner) targetEnd(t *pg.ResTarget) int {
 				continue
 			}
 			switch word, _ := identName(p.tokens[i], p.text); {
+			case p.word(i-1, "as") && !p.word(i-2, "as"): // a name
+			case word == "from" && p.word(i-1, "distinct"): // IS DISTINCT FROM
 			case word == "case":
 				cases++
 			case word == "end":

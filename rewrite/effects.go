@@ -11,13 +11,14 @@ import (
 // found by leading words, without a parse. What the functions do that a text
 // calls is not looked into, except for a set_config written out.
 type Effects struct {
-	Schema   bool     // what the catalog describes, for other sessions too
-	Temp     []string // names of temporary relations that are made
-	TempAny  bool     // temporary relations of any name
-	Settings bool     // settings that decide how a text is read or what its names mean
-	Reverts  bool     // settings that the open transaction has changed
-	DropAll  bool     // all prepared statements end
-	Drop     []string // prepared statements that end, or are made by SQL
+	Schema   bool        // what the catalog describes, for other sessions too
+	Temp     []string    // names of temporary relations that are made
+	Renamed  [][2]string // old and new names of relations, which may be temporary ones
+	TempAny  bool        // temporary relations of any name
+	Settings bool        // settings that decide how a text is read or what its names mean
+	Reverts  bool        // settings that the open transaction has changed
+	DropAll  bool        // all prepared statements end
+	Drop     []string    // prepared statements that end, or are made by SQL
 }
 
 var anything = Effects{Schema: true, TempAny: true, Settings: true, DropAll: true}
@@ -67,6 +68,7 @@ func (e *Effects) add(o Effects) {
 	e.Reverts = e.Reverts || o.Reverts
 	e.DropAll = e.DropAll || o.DropAll
 	e.Temp = append(e.Temp, o.Temp...)
+	e.Renamed = append(e.Renamed, o.Renamed...)
 	e.Drop = append(e.Drop, o.Drop...)
 }
 
@@ -191,7 +193,7 @@ func effectsOfOne(text []byte) Effects {
 // the name of another.
 func effectsOfAlter(l *lexer) Effects {
 	e := Effects{Schema: true}
-	var last Token
+	var last, name Token // name is the one before last, without a star
 	for {
 		t := l.next()
 		switch {
@@ -200,13 +202,20 @@ func effectsOfAlter(l *lexer) Effects {
 		case t.Kind == 0:
 			return e
 		case t.isWord(l.src, "to") && last.isWord(l.src, "rename"):
-			name, ok := identName(l.next(), l.src)
-			if !ok {
+			from, known := identName(name, l.src)
+			to, ok := identName(l.next(), l.src)
+			switch {
+			case !ok:
 				e.TempAny = true
-			} else {
-				e.Temp = append(e.Temp, name)
+			case !known:
+				e.Temp = append(e.Temp, to)
+			default:
+				e.Renamed = append(e.Renamed, [2]string{from, to})
 			}
 			return e
+		}
+		if last.Kind != Op {
+			name = last
 		}
 		last = t
 	}
@@ -412,7 +421,10 @@ func identName(t Token, src []byte) (string, bool) {
 // containsFold tells whether text holds word, which is in lower case, in any
 // case. It looks first for the bytes at a and b of word, a before b: the ones
 // that a text holds least often at that distance.
-func containsFold(text []byte, word string, a, b int) bool {
+func containsFold(text []byte, word string, a, b int) bool { return indexFold(text, word, a, b) >= 0 }
+
+// indexFold returns where word stands first, -1 for nowhere.
+func indexFold(text []byte, word string, a, b int) int {
 	const size = 8
 	i := 0
 	for ; i+b+size <= len(text); i += size {
@@ -423,14 +435,14 @@ func containsFold(text []byte, word string, a, b int) bool {
 		}
 		for k := i; k < i+size; k++ {
 			if hasPrefixFold(text[k:], word) {
-				return true
+				return k
 			}
 		}
 	}
 	for ; i+len(word) <= len(text); i++ {
 		if hasPrefixFold(text[i:], word) {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
 }

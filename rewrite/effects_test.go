@@ -20,6 +20,9 @@ func (e Effects) show() string {
 	if len(e.Temp) > 0 {
 		parts = append(parts, fmt.Sprintf("temp%q", e.Temp))
 	}
+	if len(e.Renamed) > 0 {
+		parts = append(parts, fmt.Sprintf("renamed%q", e.Renamed))
+	}
 	if len(e.Drop) > 0 {
 		parts = append(parts, fmt.Sprintf("drop%q", e.Drop))
 	}
@@ -95,7 +98,10 @@ var effectsTable = []struct{ text, want string }{
 	{"create function f() returns int begin atomic select 1; select 2; end", "schema"},
 	{"create rule r as on insert to t do also (insert into a values (1); insert into b values (2))", "schema"},
 	{"alter table t add column x int", "schema"},
-	{"alter table x rename to T", `schema temp["t"]`},
+	{"alter table x rename to T", `schema renamed[["x" "t"]]`},
+	{"alter view if exists s . \"X\" rename to t", `schema renamed[["X" "t"]]`},
+	{"alter table only x * rename to t", `schema renamed[["x" "t"]]`},
+	{"alter table U&\"x\" rename to t", `schema temp["t"]`},
 	{"alter table x rename a to b", "schema"},
 	{"alter table x rename to", "schema tempany"},
 	{"drop table t", "schema"},

@@ -120,7 +120,7 @@ func (p *planner) fold(f *pg.FuncCall) bool {
 		p.decline(at, Constant)
 		return false
 	}
-	p.replace(from, to, Text, v.literal())
+	p.replace(from, to, Edit{Kind: Text, Text: v.literal()})
 	return true
 }
 

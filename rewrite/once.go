@@ -46,10 +46,10 @@ func (p *planner) query(with *pg.WithClause, target *pg.Node, main func()) Reaso
 // not qualified: then a temporary relation could be meant.
 func (p *planner) writable(n *pg.Node, using *[]string) bool {
 	var rel *pg.RangeVar
-	check := p.facts.withoutRules
+	check := (*named).withoutRules
 	switch s := n.GetNode().(type) {
 	case *pg.Node_InsertStmt:
-		rel, check = s.InsertStmt.Relation, p.facts.plain
+		rel, check = s.InsertStmt.Relation, (*named).plain
 	case *pg.Node_UpdateStmt:
 		rel = s.UpdateStmt.Relation
 	case *pg.Node_DeleteStmt:
@@ -63,13 +63,14 @@ func (p *planner) writable(n *pg.Node, using *[]string) bool {
 	if rel.Schemaname == "" {
 		*using = append(*using, rel.Relname)
 	}
-	return check(rel.Schemaname, rel.Relname)
+	return check(p.relations(rel.Relname), rel.Schemaname)
 }
 
 // settle replaces the calls of a statement that nothing speaks against, and
-// tells whether there are any.
+// tells whether anything is replaced or filled in.
 func (p *planner) settle() bool {
-	replaced, known, loud := false, false, false
+	replaced, known, loud := p.filled, false, false
+	p.filled = false
 	for _, c := range p.pending {
 		if c.fails && !known {
 			known, loud = true, p.loud(p.stmt)
@@ -78,7 +79,7 @@ func (p *planner) settle() bool {
 			p.decline(c.from, EarlyError)
 			continue
 		}
-		p.replace(c.from, c.to, c.kind, "")
+		p.replace(c.from, c.to, Edit{Kind: c.kind})
 		replaced = true
 	}
 	return replaced
@@ -123,6 +124,7 @@ type source struct {
 // insert plans the rows of an INSERT into a known table. The casts to the types
 // of its columns are not known.
 func (p *planner) insert(s *pg.InsertStmt) {
+	p.fill(s)
 	if sel := s.SelectStmt.GetSelectStmt(); sel != nil {
 		p.selectStmt(sel, source{coerced: true})
 	}
@@ -131,7 +133,7 @@ func (p *planner) insert(s *pg.InsertStmt) {
 // selectStmt plans a SELECT, VALUES or set operation whose every row is
 // computed at most once.
 func (p *planner) selectStmt(s *pg.SelectStmt, src source) {
-	if len(s.SortClause) > 0 || len(s.LockingClause) > 0 || s.IntoClause != nil || s.WithClause.GetRecursive() {
+	if !unordered(s) {
 		return
 	}
 	src.cond = src.cond || s.WhereClause != nil || s.LimitCount != nil || s.LimitOffset != nil
@@ -149,14 +151,25 @@ func (p *planner) selectStmt(s *pg.SelectStmt, src source) {
 		for _, row := range s.ValuesLists {
 			p.list(row.GetList().GetItems(), src, len(s.ValuesLists) == 1)
 		}
-	case len(s.FromClause) == 0 && len(s.DistinctClause) == 0 && len(s.GroupClause) == 0 &&
-		s.HavingClause == nil && len(s.WindowClause) == 0:
+	case oneRow(s):
 		exprs := make([]*pg.Node, len(s.TargetList))
 		for i, n := range s.TargetList {
 			exprs[i] = n.GetResTarget().GetVal()
 		}
 		p.list(exprs, src, true)
 	}
+}
+
+// unordered tells a query without the clauses that act on all rows at once.
+func unordered(s *pg.SelectStmt) bool {
+	return len(s.SortClause) == 0 && len(s.LockingClause) == 0 && s.IntoClause == nil && !s.WithClause.GetRecursive()
+}
+
+// oneRow tells a SELECT that gives one row, or none, unless its list holds
+// something that returns a set.
+func oneRow(s *pg.SelectStmt) bool {
+	return len(s.FromClause) == 0 && len(s.DistinctClause) == 0 && len(s.GroupClause) == 0 && s.HavingClause == nil &&
+		len(s.WindowClause) == 0
 }
 
 // harmlessArms tells whether the columns of all arms of a set operation, and

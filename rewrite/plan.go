@@ -20,6 +20,9 @@ type planner struct {
 	calls  []Call
 	call   map[int]int // index in calls by the token that a call begins with
 	using  []string    // relations relied on
+	asked  []dependence
+	gaps   map[*pg.InsertStmt]*omission
+	local  bool // see Basis
 
 	targets []*pg.ResTarget         // entries of lists whose columns have names
 	named   map[*pg.ResTarget]bool  // those
@@ -27,6 +30,7 @@ type planner struct {
 	harms   map[*pg.Node]bool
 	stmt    *pg.Node  // the statement at hand
 	pending []pending // its calls that may be replaced, if nothing else speaks against it
+	filled  bool      // defaults were filled in
 }
 
 // pending is a call that is computed exactly once.
@@ -47,17 +51,20 @@ const maxPlanText = 64 << 10
 func build(text []byte, sh *Shape, c *Catalog, mode Mode) *Plan {
 	p := &planner{
 		text: text, tokens: sh.Tokens, facts: c.facts, call: map[int]int{}, named: map[*pg.ResTarget]bool{},
-		casts: map[*pg.TypeCast]string{}, harms: map[*pg.Node]bool{},
+		gaps: map[*pg.InsertStmt]*omission{}, casts: map[*pg.TypeCast]string{}, harms: map[*pg.Node]bool{},
 	}
 	if len(text) > maxPlanText {
 		p.findTokens(TooLong)
-		return &Plan{Calls: p.calls}
+		return p.plan()
 	}
 	tree, err := parse(text, sh.Tokens)
 	if err != nil {
 		p.findTokens(Unparsed)
-		return &Plan{Calls: p.calls, passing: true}
+		plan := p.plan()
+		plan.passing = true
+		return plan
 	}
+	p.local = len(tree.Stmts) == 1 && p.selfContained(tree.Stmts[0].Stmt)
 	moved := false // the schema may have changed
 	for _, raw := range tree.Stmts {
 		first := len(p.calls)
@@ -67,6 +74,8 @@ func build(text []byte, sh *Shape, c *Catalog, mode Mode) *Plan {
 			switch {
 			case mode == Extended && len(tree.Stmts) > 1:
 				why = Several
+			case mode == Extended && p.longNames():
+				why = LongName
 			case !moved:
 				why = p.statement(raw.Stmt)
 			}
@@ -75,10 +84,52 @@ func build(text []byte, sh *Shape, c *Catalog, mode Mode) *Plan {
 		moved = moved || changesSchema(raw.Stmt)
 	}
 	p.nameColumns()
-	slices.SortFunc(p.edits, func(a, b Edit) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
-	slices.SortFunc(p.calls, func(a, b Call) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(p.edits, func(a, b Edit) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	slices.SortStableFunc(p.calls, func(a, b Call) int { return cmp.Compare(a.Start, b.Start) })
 	slices.Sort(p.using)
-	return &Plan{Edits: p.edits, Calls: p.calls, Relations: slices.Compact(p.using)}
+	return p.plan()
+}
+
+// plan returns what was decided.
+func (p *planner) plan() *Plan {
+	names := false
+	for _, t := range p.tokens {
+		names = names || !t.Kind.constant() && !isASCII(t.text(p.text))
+	}
+	return &Plan{
+		Edits: p.edits, Calls: p.calls, Relations: slices.Compact(p.using), names: names,
+		Basis: Basis{frame: p.facts.frame, names: p.asked, local: p.local},
+	}
+}
+
+// longNames tells whether there is a name that PostgreSQL cuts off, of which a
+// client is told each time that the text is parsed.
+func (p *planner) longNames() bool {
+	for _, t := range p.tokens {
+		size := t.End - t.Start
+		switch t.Kind {
+		case Ident:
+		case QuotedIdent, UIdent:
+			size -= 2
+		default:
+			continue
+		}
+		if size > maxName {
+			return true
+		}
+	}
+	return false
+}
+
+// relations returns what is known of the relations of a name, and keeps that
+// the plan rests on it.
+func (p *planner) relations(name string) *named {
+	n := p.facts.names[name]
+	d := dependence{name, n}
+	if !slices.Contains(p.asked, d) {
+		p.asked = append(p.asked, d)
+	}
+	return n
 }
 
 // parse reads a text, of any encoding in which ASCII bytes stand for themselves.
@@ -125,6 +176,9 @@ func (p *planner) find(n *pg.Node) {
 			p.found(at, name, "")
 		}
 	}
+	if s := n.GetInsertStmt(); s != nil {
+		p.findGaps(s)
+	}
 	children(n, p.find)
 }
 
@@ -164,13 +218,14 @@ func (p *planner) decline(token int, why Reason) {
 }
 
 // replace edits the tokens [from, to) of a call, once.
-func (p *planner) replace(from, to int, kind EditKind, text string) {
+func (p *planner) replace(from, to int, e Edit) {
 	i, ok := p.call[from]
 	if !ok || p.calls[i].Replaced {
 		return
 	}
 	p.calls[i].Replaced, p.calls[i].Reason = true, ""
-	p.edits = append(p.edits, Edit{From: from, To: to, Kind: kind, Text: text})
+	e.From, e.To = from, to
+	p.edits = append(p.edits, e)
 }
 
 // replaced tells whether the call that begins at a token is replaced.

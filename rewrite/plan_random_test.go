@@ -86,7 +86,9 @@ func (s speaker) anyStatement() string {
 	if table == "r" || table == "u" {
 		insert = "INSERT INTO " + table + " "
 	}
-	switch s.IntN(6) {
+	switch s.IntN(8) {
+	case 6, 7:
+		return s.filled()
 	case 0, 1:
 		return s.query(1)
 	case 2:
@@ -99,6 +101,39 @@ func (s speaker) anyStatement() string {
 		values += ", (" + s.list() + ")"
 	}
 	return insert + values + s.pick("", " ON CONFLICT DO NOTHING", " RETURNING *", " RETURNING next_snowflake()")
+}
+
+// filled returns an INSERT into a table with defaults of ours.
+func (s speaker) filled() string {
+	text := "INSERT INTO " + s.pick("acct ", "acct AS x ", "public.acct ", "acct(name) ", "acct(name, note) ", "acct(note, id) ", "doc(title) ", "doc ",
+		"duo ", "duo(txt) ", "duo(b, txt) ", "late ", "late(note, name) ", "ruled(name) ")
+	if s.IntN(10) == 0 {
+		return text + "DEFAULT VALUES RETURNING *"
+	}
+	if s.IntN(4) == 0 {
+		return text + s.query(2)
+	}
+	// Of two rows that fail, the one whose constants cannot be computed comes
+	// first: expressions stand in single rows only.
+	rows := 1 + s.IntN(2)
+	row := func() string {
+		items := make([]string, 1+s.IntN(3))
+		for i := range items {
+			if items[i] = s.pick("DEFAULT", "'a'", "NULL", "7"); rows == 1 && s.IntN(4) == 0 {
+				items[i] = s.expr(1)
+			}
+		}
+		return "(" + strings.Join(items, ", ") + ")"
+	}
+	text += "VALUES " + row()
+	if rows > 1 {
+		text += ", " + row()
+	}
+	text += s.pick("", "", " ON CONFLICT DO NOTHING", " RETURNING *", " ON CONFLICT (id) DO UPDATE SET id = DEFAULT")
+	if s.IntN(4) == 0 {
+		return "WITH w AS (" + text + s.pick("", " RETURNING id") + ") SELECT 1"
+	}
+	return text
 }
 
 const statements = 300

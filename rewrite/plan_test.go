@@ -25,19 +25,34 @@ func testCatalog() *Catalog {
 		Database: "db", Version: 150000, Known: true, Schema: "public",
 		Ours: map[string]bool{NextSnowflake: true, UUIDv7: true, IDToTimestamp: true},
 		Relations: []Relation{
-			{"public", "t", true, false}, {"public", "p", true, false}, {"public", "v", false, true},
-			{"public", "r", false, true}, {"public", "u", true, true}, {"public", "two", true, false},
-			{"other", "two", false, false}, {"public", "Ünï tbl", true, false},
+			plain("t"), plain("p"), {"public", "v", false, true, 1}, {"public", "r", false, true, 1},
+			{"public", "u", true, true, 1}, plain("two"), {"other", "two", false, false, 1}, plain("Ünï tbl"),
+			plain("acct"), plain("doc"), plain("duo"), plain("late"), {"public", "ruled", false, true, 1},
+			plain("granted"), plain("twin"), {"other", "twin", true, false, 1}, plain("moved"),
+			{"public", "written", true, true, 1},
+		},
+		Tables: []Table{
+			{"public", "acct", []string{"id", "name", "note"}, []Default{{0, Snowflake}}, true, ""},
+			{"public", "doc", []string{"id", "title"}, []Default{{0, UUID}}, true, ""},
+			{"public", "duo", []string{"a", "txt", `Ü "\x`, "b"}, []Default{{0, Snowflake}, {2, UUID}, {3, Snowflake}}, true, ""},
+			{"public", "late", []string{"name", "note", "id"}, []Default{{2, Snowflake}}, true, ""},
+			{"public", "ruled", []string{"id", "name"}, []Default{{0, Snowflake}}, true, Target},
+			{"public", "written", []string{"id", "name"}, []Default{{0, Snowflake}}, true, ""},
+			{"public", "granted", []string{"id", "name"}, []Default{{0, Snowflake}}, true, Grants},
+			{"public", "twin", []string{"id", "name"}, []Default{{0, Snowflake}}, false, ""},
+			{"public", "moved", []string{"id", "name"}, []Default{{0, Snowflake}}, true, Migrating},
 		},
 		Functions: functions, Operators: operators,
 	})
 }
 
+func plain(name string) Relation { return Relation{"public", name, true, false, 1} }
+
 // render shows what is sent: ids as 1, 2, … and UUIDs ending likewise.
 func render(t *testing.T, p *Prepared, m Mode, first int) string {
 	t.Helper()
 	if m == Extended {
-		return string(p.AppendParams(nil, first))
+		return withParams(t, p, first)
 	}
 	snow, uuids := make([]int64, p.Snowflakes), make([]gen.UUID, p.UUIDs)
 	for i := range snow {
@@ -48,6 +63,16 @@ func render(t *testing.T, p *Prepared, m Mode, first int) string {
 	}
 	s := string(p.AppendLiterals(nil, snow, uuids))
 	return strings.ReplaceAll(s, "00000000-0000-0000-0000-0000000000", "U")
+}
+
+// withParams returns the text with hidden parameters from $first on.
+func withParams(t *testing.T, p *Prepared, first int) string {
+	t.Helper()
+	h, ok := p.Hide(first - 1)
+	if !ok {
+		t.Fatal("the parameters do not fit")
+	}
+	return string(p.AppendParams(nil, first, h))
 }
 
 // readTable reads a file of cases: a line "> text", then "= edited text" or
@@ -124,3 +149,5 @@ func TestPlanExtended(t *testing.T) { testTable(t, "testdata/extended.txt", test
 func TestPlanWithoutCatalog(t *testing.T) {
 	testTable(t, "testdata/unknown.txt", NewCatalog(CatalogData{Version: 150000}), Simple)
 }
+
+func TestPlanFill(t *testing.T) { testTable(t, "testdata/fill.txt", testCatalog(), Simple) }

@@ -21,6 +21,24 @@ const (
 	NotOurs      Reason = "not_ours"
 	Constant     Reason = "constant"
 	Follows      Reason = "follows"
+	LongName     Reason = "long_name"
+
+	// Of omitted columns and DEFAULT alone.
+	Grants       Reason = "grants"
+	Ambiguous    Reason = "ambiguous"
+	Migrating    Reason = "migrating"
+	SetOperation Reason = "set_operation"
+	Counts       Reason = "counts"
+	Form         Reason = "form"
+
+	// Of a whole statement, for what a session knows at the time.
+	NoCatalog  Reason = "catalog"
+	Changed    Reason = "changed"
+	Temporary  Reason = "temporary"
+	Settings   Reason = "settings"
+	Parameters Reason = "parameters"
+	Unminted   Reason = "unminted"
+	Failed     Reason = "failed_transaction"
 )
 
 var sentences = map[Reason]string{
@@ -39,15 +57,34 @@ var sentences = map[Reason]string{
 	NotOurs:      "the name may mean another function, or ours is not there or not open to all",
 	Constant:     "the argument is not a constant whose time is known",
 	Follows:      "what follows the call would change its meaning",
+	LongName:     "the text has a name of more bytes than PostgreSQL keeps, of which it gives notice at every parse",
+	Grants:       "columns of the table have grants of their own, or somebody may insert into it and not read it",
+	Ambiguous:    "several relations have that name, and which one is meant depends on search_path",
+	Migrating:    "a migration job is changing the table",
+	SetOperation: "rows that differ in the id alone would not be equal any more",
+	Counts:       "the number of values does not go with the number of columns",
+	Form:         "an INSERT written in this way is left to the server",
+	NoCatalog:    "the catalog is not known, or is being changed",
+	Changed:      "the schema has changed since the statement was prepared",
+	Temporary:    "a temporary relation of the session may have that name",
+	Settings:     "strings or names may not be what they seem under the session's settings",
+	Parameters:   "the number of parameters does not allow for more",
+	Unminted:     "the generator could not mint",
+	Failed:       "the transaction has failed, or may have",
 }
 
 // Sentence says the reason in words, to follow "left to the server: ".
 func (r Reason) Sentence() string { return sentences[r] }
 
-// A Call is one call of a function of ours that stands in a text.
+// A Call is one call of a function of ours that stands in a text, or that the
+// text leaves to a column's default: by DEFAULT, or by not giving the column.
 type Call struct {
-	Start    int // token of the reduced text that its name, with its schema, begins with
+	// Start is a token of the reduced text: the one that the function's name, with
+	// its schema, begins with; DEFAULT; or, for a column that is not given, the one
+	// that the name of the table ends with.
+	Start    int
 	Name     string
+	Column   string // whose default it is; "": a call
 	Replaced bool
 	Reason   Reason // why it is left alone
 }

@@ -27,7 +27,8 @@ const (
 type Edit struct {
 	From, To int
 	Kind     EditKind
-	Text     string
+	Text     string // ASCII; for an id, what stands before it
+	After    string // ASCII; what stands behind an id
 }
 
 // A Plan says what is changed in all texts of one shape. It is immutable.
@@ -35,7 +36,9 @@ type Plan struct {
 	Edits     []Edit   // in the order of the text, not overlapping
 	Calls     []Call   // every call that was found, in the order of the text
 	Relations []string // names of the relations that the plan relies on
+	Basis     Basis
 
+	names   bool // a name in the text is not ASCII, so that it is read right in UTF-8 only
 	passing bool // not to be kept: the text may have failed for one of its constants
 }
 
@@ -78,15 +81,15 @@ func (r *Rewriter) Plan(sc *Scratch, text []byte, c *Catalog, m Mode) *Prepared 
 		return p
 	}
 	p.Backslash, p.NonASCII, p.MaxParam = sc.shape.Backslash, sc.shape.NonASCII, sc.shape.MaxParam
-	plan := r.cache.get(c.facts.id, m, sc.shape.Key)
+	plan := r.cache.get(c, m, sc.shape.Key)
 	if plan == nil {
 		plan = sc.build(text, c, m)
 		if !plan.passing {
-			r.cache.put(c.facts.id, m, sc.shape.Key, plan)
+			r.cache.put(c, m, sc.shape.Key, plan)
 		}
 	}
 	p.plan = plan
-	p.Relations = plan.Relations
+	p.Relations, p.Basis, p.NonASCIINames = plan.Relations, plan.Basis, plan.names
 	p.Replaces = len(plan.Edits) > 0
 	p.count()
 	return p

@@ -89,14 +89,46 @@ func TestAsManyParametersAsFit(t *testing.T) {
 	if !p.Replaces || p.Snowflakes != rows || p.MaxParam != rows {
 		t.Fatalf("replaces %t, %d ids, $%d", p.Replaces, p.Snowflakes, p.MaxParam)
 	}
-	edited := string(p.AppendParams(nil, rows+1))
-	if want := "(($65536::int8[])[65535],$65535)"; !strings.HasSuffix(edited, want) {
-		t.Errorf("ends in %s, want %s", edited[len(edited)-40:], want)
+	if _, ok := p.Hide(rows); ok {
+		t.Error("ids fit beside as many parameters as there may be")
 	}
-	var m PositionMap
-	p.Positions(&m)
-	if got, want := m.Client(len(edited), false), b.Len(); got != want {
-		t.Errorf("the last character is %d, want %d", got, want)
+	for params, want := range map[int]struct {
+		suffix string
+		hidden int
+	}{
+		0:             {"($65535,$65535)", rows},
+		1:             {"(($1025::int8[])[63],$65535)", 1024},
+		64511:         {"(($65535::int8[])[63],$65535)", 1024},
+		MaxParams / 2: {"(($33791::int8[])[63],$65535)", 1024},
+	} {
+		h, ok := p.Hide(params)
+		if !ok || h.Params() != want.hidden {
+			t.Errorf("%d parameters: %d hidden, which fit: %t; want %d", params, h.Params(), ok, want.hidden)
+			continue
+		}
+		edited := string(p.AppendParams(nil, params+1, h))
+		if !strings.HasSuffix(edited, want.suffix) {
+			t.Errorf("ends in %s, want %s", edited[len(edited)-40:], want.suffix)
+		}
+		var m PositionMap
+		p.Positions(&m)
+		if got, want := m.Client(len(edited), false), b.Len(); got != want {
+			t.Errorf("the last character is %d, want %d", got, want)
+		}
+		held := 0
+		for i := range h.Snowflakes() {
+			from, to := h.Of(i, rows)
+			if from != held || to <= from {
+				t.Fatalf("parameter %d holds ids %d to %d, want from %d on", i, from, to, held)
+			}
+			held = to
+		}
+		if held != rows {
+			t.Errorf("%d ids held, want %d", held, rows)
+		}
+	}
+	if h, ok := p.Hide(64512); ok {
+		t.Errorf("%d parameters fit behind 64512", h.Params())
 	}
 }
 

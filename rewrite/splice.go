@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/pgidproxy/pgidproxy/gen"
 )
@@ -14,7 +15,9 @@ type Prepared struct {
 	MaxParam          int  // highest $n in the text
 	Backslash         bool // see Shape
 	NonASCII          bool
+	NonASCIINames     bool     // a name is read right in UTF-8 only
 	Relations         []string // names of the relations that the plan relies on
+	Basis             Basis
 
 	text  []byte
 	shape *Shape
@@ -34,6 +37,15 @@ func (p *Prepared) Calls() []Found {
 		found = append(found, Found{Call: c, Offset: int(p.shape.Tokens[p.shape.original(c.Start)].Start)})
 	}
 	return found
+}
+
+// EachLeft calls do with the reason for every call that is left to the server.
+func (p *Prepared) EachLeft(do func(Reason)) {
+	for i := range p.plan.Calls {
+		if c := &p.plan.Calls[i]; !c.Replaced {
+			do(c.Reason)
+		}
+	}
 }
 
 // Found is a call and where it stands.
@@ -100,49 +112,37 @@ func (p *Prepared) AppendLiterals(dst []byte, snow []int64, uuids []gen.UUID) []
 	return p.splice(dst, func(dst []byte, e *Edit) []byte {
 		switch e.Kind {
 		case Snowflake:
-			dst = strconv.AppendInt(dst, snow[s], 10)
+			dst = strconv.AppendInt(append(dst, e.Text...), snow[s], 10)
 			s++
-			return append(dst, "::int8"...)
+			return append(append(dst, "::int8"...), e.After...)
 		case UUID:
-			dst = append(dst, '\'')
+			dst = append(append(dst, e.Text...), '\'')
 			dst = gen.AppendUUID(dst, uuids[u])
 			u++
-			return append(dst, "'::uuid"...)
+			return append(append(dst, "'::uuid"...), e.After...)
 		}
 		return append(dst, e.Text...)
 	})
 }
 
-// AppendParams appends the text with hidden parameters from $first on: one for
-// the snowflakes and one behind it for the UUIDs, each an array where there are
-// several ids.
-func (p *Prepared) AppendParams(dst []byte, first int) []byte {
-	second := first
-	if p.Snowflakes > 0 {
-		second++
-	}
+// AppendParams appends the text with hidden parameters from $first on, which
+// hold the ids as h says: those for the snowflakes, behind them those for the
+// UUIDs.
+func (p *Prepared) AppendParams(dst []byte, first int, h Hidden) []byte {
+	second := first + h.Snowflakes()
 	s, u := 0, 0
 	return p.splice(dst, func(dst []byte, e *Edit) []byte {
+		dst = append(dst, e.Text...)
 		switch e.Kind {
 		case Snowflake:
+			dst = h.appendParam(dst, first, s, "::int8[])[")
 			s++
-			return appendParam(dst, first, s, p.Snowflakes, "::int8[])[")
 		case UUID:
+			dst = h.appendParam(dst, second, u, "::uuid[])[")
 			u++
-			return appendParam(dst, second, u, p.UUIDs, "::uuid[])[")
 		}
-		return append(dst, e.Text...)
+		return append(dst, e.After...)
 	})
-}
-
-// appendParam appends $param, or ($param::type[])[i] when it holds n ids.
-func appendParam(dst []byte, param, i, n int, array string) []byte {
-	if n == 1 {
-		return strconv.AppendInt(append(dst, '$'), int64(param), 10)
-	}
-	dst = strconv.AppendInt(append(dst, "($"...), int64(param), 10)
-	dst = strconv.AppendInt(append(dst, array...), int64(i), 10)
-	return append(dst, ']')
 }
 
 // splice appends the text with what put writes in place of each edit. A space
@@ -160,7 +160,7 @@ func (p *Prepared) splice(dst []byte, put func([]byte, *Edit) []byte) []byte {
 		}
 		dst = append(dst, p.text[at:start]...)
 		n := len(dst)
-		if from == to || n > begin && joins(dst[n-1]) {
+		if !strings.HasPrefix(e.Text, ",") && (from == to || n > begin && joins(dst[n-1])) {
 			dst = append(dst, ' ')
 		}
 		dst = put(dst, e)

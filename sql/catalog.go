@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,6 +18,8 @@ var (
 	functionsQuery string
 	//go:embed catalog_ours.sql
 	oursQuery string
+	//go:embed catalog_defaults.sql
+	defaultsQuery string
 )
 
 // LoadCatalog reads what plans need to know of a database, all of one moment.
@@ -32,8 +35,9 @@ func LoadCatalog(ctx context.Context, conn *pgx.Conn) (*rewrite.Catalog, error) 
 
 // A reading is what one look at a database's catalog gives.
 type reading struct {
-	data  rewrite.CatalogData
-	notes []string // why calls of ours are left alone that a user may expect to be replaced; whole sentences
+	data   rewrite.CatalogData
+	makers map[string][]uint32 // OIDs of the functions that are ours, by name
+	notes  []string            // why calls of ours are left alone that a user may expect to be replaced; whole sentences
 }
 
 // readCatalog reads the catalog for a proxy that mints under a node, 0 for one
@@ -70,6 +74,9 @@ func (r *reading) load(ctx context.Context, tx pgx.Tx, node int) error {
 	if r.data.Relations, err = pgx.CollectRows(rows, pgx.RowToStructByPos[rewrite.Relation]); err != nil {
 		return err
 	}
+	if err := r.loadDefaults(ctx, tx); err != nil {
+		return err
+	}
 	if rows, err = tx.Query(ctx, functionsQuery); err != nil {
 		return err
 	}
@@ -81,6 +88,41 @@ func (r *reading) load(ctx context.Context, tx pgx.Tx, node int) error {
 		} else {
 			r.data.Functions[name] = single
 		}
+		return nil
+	})
+	return err
+}
+
+// loadDefaults reads the tables with defaults of ours. A table that pgid.migrations
+// names in its column relation is being changed by a migration job.
+func (r *reading) loadDefaults(ctx context.Context, tx pgx.Tx) error {
+	var there bool
+	var migrating []uint32
+	err := tx.QueryRow(ctx, "SELECT to_regclass('pgid.migrations') IS NOT NULL").Scan(&there)
+	if err == nil && there {
+		err = tx.QueryRow(ctx, "SELECT coalesce(array_agg(relation::oid), '{}') FROM pgid.migrations").Scan(&migrating)
+	}
+	if err != nil {
+		return err
+	}
+	oids := func(name string) []uint32 { return append([]uint32{}, r.makers[name]...) }
+	rows, err := tx.Query(ctx, defaultsQuery, oids(rewrite.NextSnowflake), oids(rewrite.UUIDv7), append([]uint32{}, migrating...))
+	if err != nil {
+		return err
+	}
+	var t rewrite.Table
+	var columns, filled []string
+	var uuids []bool
+	_, err = pgx.ForEachRow(rows, []any{&t.Schema, &t.Name, &columns, &filled, &uuids, &t.Unique, &t.Why}, func() error {
+		t.Columns, t.Defaults = slices.Clone(columns), nil
+		for i, name := range filled {
+			kind := rewrite.Snowflake
+			if uuids[i] {
+				kind = rewrite.UUID
+			}
+			t.Defaults = append(t.Defaults, rewrite.Default{Column: slices.Index(columns, name), Kind: kind})
+		}
+		r.data.Tables = append(r.data.Tables, t)
 		return nil
 	})
 	return err

@@ -1,11 +1,14 @@
 -- One value that changes with every change of what the catalog queries read, but
--- for pgid.config, and whether that is there. A row has another xmin after every
+-- for the tables in pgid, and whether pgid.config and pgid.migrations are there. A row has another xmin after every
 -- change of it; count and sum tell what was dropped. What initdb made (oid below
 -- 16384) stays as it is but for grants.
 SELECT pg_catalog.concat_ws(',', pg_catalog.current_setting('server_version_num'),
   (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()),
   (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(c.oid, c.xmin), 0)))
-    FROM pg_catalog.pg_class c WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'f') AND c.relpersistence <> 't'),
+    FROM pg_catalog.pg_class c WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'f', 'm', 'S') AND c.relpersistence <> 't'),
+  (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(a.attrelid, a.attnum, a.xmin), 0)))
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+    WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'f') AND c.relpersistence <> 't'),
   (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(w.oid, w.xmin), 0)))
     FROM pg_catalog.pg_rewrite w WHERE w.oid >= 16384),
   (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(p.oid, p.xmin), 0)))
@@ -16,4 +19,6 @@ SELECT pg_catalog.concat_ws(',', pg_catalog.current_setting('server_version_num'
     FROM pg_catalog.pg_namespace n WHERE NOT pg_catalog.starts_with(n.nspname::text, 'pg_t')),
   (SELECT count(*) FROM pg_catalog.pg_type t WHERE t.typname = 'id_to_timestamp')),
   EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE n.nspname = 'pgid' AND c.relname = 'config')
+    WHERE n.nspname = 'pgid' AND c.relname = 'config'),
+  EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = 'pgid' AND c.relname = 'migrations')

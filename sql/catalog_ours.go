@@ -13,6 +13,7 @@ import (
 
 // A candidate is something that a call of one of our names could mean.
 type candidate struct {
+	OID          uint32
 	Schema, Name string
 	Args         string // types of the arguments, as oidvectortypes writes them
 	Body         string
@@ -59,9 +60,10 @@ func (r *reading) loadOurs(ctx context.Context, tx pgx.Tx, s server, node int) e
 	if err != nil {
 		return err
 	}
-	r.data.Ours = r.judge(candidates, config, found, s.version)
+	r.data.Ours, r.makers = r.judge(candidates, config, found, s.version)
 	if found && node != 0 && config.FunctionNode == node {
 		delete(r.data.Ours, rewrite.NextSnowflake)
+		delete(r.makers, rewrite.NextSnowflake)
 		r.note("next_snowflake is left to the server: the database's functions mint under this proxy's node %d, "+
 			"so that both would make equal ids. Give them another with pgidproxy install --function-node", node)
 	}
@@ -72,9 +74,11 @@ func (r *reading) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// judge returns the names for which ours is all that can be meant. config is
-// what is recorded in the database, if found.
-func (r *reading) judge(candidates []candidate, config InstalledConfig, found bool, version int) map[string]bool {
+// judge returns the names for which ours is all that can be meant, and for each
+// name the functions of ours that are open to all. config is what is recorded in
+// the database, if found.
+func (r *reading) judge(candidates []candidate, config InstalledConfig, found bool, version int) (all map[string]bool, makers map[string][]uint32) {
+	makers = map[string][]uint32{}
 	missing := map[string]int{rewrite.NextSnowflake: 1, rewrite.UUIDv7: 1, rewrite.IDToTimestamp: 3}
 	bad := map[string]bool{}
 	var bodies map[function]string
@@ -96,6 +100,9 @@ func (r *reading) judge(candidates []candidate, config InstalledConfig, found bo
 					c.Name, c.Schema, c.Name, c.Args)
 			}
 		}
+		if ours && c.Open {
+			makers[c.Name] = append(makers[c.Name], c.OID)
+		}
 		switch {
 		case !ours || !c.Open:
 			bad[c.Name] = true
@@ -103,13 +110,13 @@ func (r *reading) judge(candidates []candidate, config InstalledConfig, found bo
 			missing[c.Name]--
 		}
 	}
-	all := map[string]bool{}
+	all = map[string]bool{}
 	for name, n := range missing {
 		if n == 0 && !bad[name] {
 			all[name] = true
 		}
 	}
-	return all
+	return all, makers
 }
 
 // functionText finds the functions in our scripts, before these are rendered.

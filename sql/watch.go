@@ -28,9 +28,14 @@ const (
 //go:embed catalog_fingerprint.sql
 var fingerprintQuery string
 
-// configQuery gives a value that changes with every change of pgid.config.
-const configQuery = `SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(c.xmin, c.ctid), 0)))
+// configQuery and migrationsQuery give values that change with every change of
+// these tables.
+const (
+	configQuery = `SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(c.xmin, c.ctid), 0)))
 	FROM pgid.config c`
+	migrationsQuery = `SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(m.xmin, m.ctid), 0)))
+	FROM pgid.migrations m`
+)
 
 // unknown is the catalog of a database that cannot be read.
 var unknown = rewrite.NewCatalog(rewrite.CatalogData{})
@@ -95,6 +100,13 @@ func newWatcher(config *pgx.ConnConfig, node int, stale time.Duration, log *slog
 
 // Current returns what may be relied on now, nil for nothing: see Watcher.
 func (w *Watcher) Current() *rewrite.Catalog { return w.current.Load() }
+
+// Last returns the last reading, whether it may be relied on or not.
+func (w *Watcher) Last() *rewrite.Catalog {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.catalog
+}
 
 // publish is called with w.mu held after every change of state.
 func (w *Watcher) publish() {
@@ -217,10 +229,10 @@ func (w *Watcher) poll(ctx context.Context, conn *pgx.Conn) (*pgx.Conn, look, er
 		}
 		conn = c
 	}
-	var fingerprint, config string
-	var installed bool
+	var fingerprint, config, migrations string
+	var installed, migrating bool
 	rows, _ := conn.Query(ctx, fingerprintQuery)
-	_, err := pgx.ForEachRow(rows, []any{&fingerprint, &installed}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&fingerprint, &installed, &migrating}, func() error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		l.heard = w.heard
@@ -229,16 +241,19 @@ func (w *Watcher) poll(ctx context.Context, conn *pgx.Conn) (*pgx.Conn, look, er
 	if err == nil && installed {
 		err = conn.QueryRow(ctx, configQuery).Scan(&config)
 	}
-	l.fingerprint = fingerprint + "/" + config
+	if err == nil && migrating {
+		err = conn.QueryRow(ctx, migrationsQuery).Scan(&migrations)
+	}
+	l.fingerprint = fingerprint + "/" + config + "/" + migrations
 	return conn, l, err
 }
 
-// adopt makes r the catalog. Where it says the same as the last one, plans made
-// for that stay. w.mu is held.
+// adopt makes r the catalog. Plans stay that rest on what it says as the last one
+// did. w.mu is held.
 func (w *Watcher) adopt(r *reading, fingerprint string) {
 	c := rewrite.NewCatalog(r.data)
-	if w.catalog != nil && w.catalog.Equal(c) {
-		c = w.catalog
+	if w.catalog != nil {
+		c = c.After(w.catalog)
 	}
 	w.generation++
 	w.catalog, w.fingerprint = c.At(w.generation), fingerprint

@@ -248,6 +248,9 @@ func (d *Database) watcher() *Watcher {
 // Current returns what may be relied on now, nil for nothing: see Watcher.
 func (d *Database) Current() *rewrite.Catalog { return d.watcher().Current() }
 
+// Last returns the last reading, whether it may be relied on or not.
+func (d *Database) Last() *rewrite.Catalog { return d.watcher().Last() }
+
 // Begin tells that statements which may change the schema are under way.
 func (d *Database) Begin() {
 	d.set.hangUpUnused()

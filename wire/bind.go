@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/pgidproxy/pgidproxy/gen"
+	"github.com/pgidproxy/pgidproxy/rewrite"
 )
 
 // A bindMessage is a Bind cut into its parts; all are slices of the message.
@@ -99,10 +100,14 @@ func (s *Session) handleBind(msg []byte, total int, out *Spans) {
 	if st.plannable && len(msg) == total {
 		b, whole = parseBind(msg)
 	}
-	use := whole && b.fits(st.params) && s.holds(st) &&
-		(st.inPlace || st.ready || s.settled()) && s.mint(st.snow, st.uuids)
-	if s.wait != nil {
-		return
+	use := false
+	if st.plannable {
+		why := s.bindable(st, &b, whole)
+		if s.wait != nil {
+			return
+		}
+		use = why == ""
+		s.countBind(why)
 	}
 	s.closeGarbage(out)
 	if s.portals == nil {
@@ -133,6 +138,23 @@ func (s *Session) handleBind(msg []byte, total int, out *Spans) {
 	s.forward(msg, total, out)
 }
 
+// bindable mints the ids for a Bind, or tells why it is left to the server.
+func (s *Session) bindable(st *statement, b *bindMessage, whole bool) rewrite.Reason {
+	if !whole || !b.fits(st.params) {
+		return rewrite.Parameters
+	}
+	if why := s.holds(st); why != "" {
+		return why
+	}
+	if !st.inPlace && !st.ready && !s.settled() {
+		return rewrite.Failed
+	}
+	if !s.mint(st.snow, st.uuids) {
+		return rewrite.Unminted
+	}
+	return ""
+}
+
 // bound queues the Bind of a rewritten text.
 func (s *Session) bound(st *statement) {
 	e := s.queue.push(reqBind)
@@ -158,8 +180,8 @@ func (s *Session) sendBind(st *statement, b *bindMessage, out *Spans) {
 	}
 	dst = binary.BigEndian.AppendUint16(dst, uint16(b.params+st.hidden()))
 	mid := len(dst)
-	dst = appendSnowflakes(dst, s.snow, bin)
-	dst = appendUUIDs(dst, s.uuids, bin)
+	dst = st.appendSnowflakes(dst, s.snow, bin)
+	dst = st.appendUUIDs(dst, s.uuids, bin)
 	binary.BigEndian.PutUint32(dst[from+1:], uint32(len(dst)-from-1+len(b.values)+len(b.results)))
 	s.toServer = dst
 	out.add(dst[from:mid])
@@ -169,11 +191,10 @@ func (s *Session) sendBind(st *statement, b *bindMessage, out *Spans) {
 	s.bound(st)
 }
 
-// appendSnowflakes appends the hidden parameter that holds ids: nothing for no
-// id, an int8 for one, an array of them for more (array_recv and array_in in
-// src/backend/utils/adt/arrayfuncs.c).
-func appendSnowflakes(dst []byte, ids []int64, bin bool) []byte {
-	return appendHidden(dst, len(ids), bin, oidInt8, func(dst []byte, i int) []byte {
+// appendSnowflakes appends the hidden parameters that hold ids, each an int8 or
+// an array of them (array_recv and array_in in src/backend/utils/adt/arrayfuncs.c).
+func (st *statement) appendSnowflakes(dst []byte, ids []int64, bin bool) []byte {
+	return st.appendHidden(dst, st.layout.Snowflakes(), len(ids), bin, oidInt8, func(dst []byte, i int) []byte {
 		if bin {
 			return binary.BigEndian.AppendUint64(dst, uint64(ids[i]))
 		}
@@ -182,8 +203,8 @@ func appendSnowflakes(dst []byte, ids []int64, bin bool) []byte {
 }
 
 // appendUUIDs does the same for UUIDs.
-func appendUUIDs(dst []byte, ids []gen.UUID, bin bool) []byte {
-	return appendHidden(dst, len(ids), bin, oidUUID, func(dst []byte, i int) []byte {
+func (st *statement) appendUUIDs(dst []byte, ids []gen.UUID, bin bool) []byte {
+	return st.appendHidden(dst, st.layout.UUIDs(), len(ids), bin, oidUUID, func(dst []byte, i int) []byte {
 		if bin {
 			return append(dst, ids[i][:]...)
 		}
@@ -191,36 +212,42 @@ func appendUUIDs(dst []byte, ids []gen.UUID, bin bool) []byte {
 	})
 }
 
-func appendHidden(dst []byte, n int, bin bool, oid uint32, one func([]byte, int) []byte) []byte {
-	if n == 0 {
-		return dst
-	}
-	at := len(dst)
-	dst = append(dst, 0, 0, 0, 0)
-	switch {
-	case n == 1:
-		dst = one(dst, 0)
-	case bin:
-		dst = binary.BigEndian.AppendUint32(dst, 1) // dimensions
-		dst = binary.BigEndian.AppendUint32(dst, 0) // no NULLs
-		dst = binary.BigEndian.AppendUint32(dst, oid)
-		dst = binary.BigEndian.AppendUint32(dst, uint32(n))
-		dst = binary.BigEndian.AppendUint32(dst, 1) // lower bound
-		for i := range n {
-			e := len(dst)
-			dst = one(append(dst, 0, 0, 0, 0), i)
-			binary.BigEndian.PutUint32(dst[e:], uint32(len(dst)-e-4))
+// appendHidden appends params parameters that hold n ids, which one appends.
+func (st *statement) appendHidden(dst []byte, params, n int, bin bool, oid uint32, one func([]byte, int) []byte) []byte {
+	for p := range params {
+		from, to := st.layout.Of(p, n)
+		at := len(dst)
+		dst = append(dst, 0, 0, 0, 0)
+		if st.layout.Arrays() {
+			dst = appendArray(dst, from, to, bin, oid, one)
+		} else {
+			dst = one(dst, from)
 		}
-	default:
+		binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	}
+	return dst
+}
+
+func appendArray(dst []byte, from, to int, bin bool, oid uint32, one func([]byte, int) []byte) []byte {
+	if !bin {
 		dst = append(dst, '{')
-		for i := range n {
-			if i > 0 {
+		for i := from; i < to; i++ {
+			if i > from {
 				dst = append(dst, ',')
 			}
 			dst = one(dst, i)
 		}
-		dst = append(dst, '}')
+		return append(dst, '}')
 	}
-	binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	dst = binary.BigEndian.AppendUint32(dst, 1) // dimensions
+	dst = binary.BigEndian.AppendUint32(dst, 0) // no NULLs
+	dst = binary.BigEndian.AppendUint32(dst, oid)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(to-from))
+	dst = binary.BigEndian.AppendUint32(dst, 1) // lower bound
+	for i := from; i < to; i++ {
+		at := len(dst)
+		dst = one(append(dst, 0, 0, 0, 0), i)
+		binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	}
 	return dst
 }

@@ -240,7 +240,7 @@ func (s *Session) handleQuery(msg []byte, total int, out *Spans) {
 	}
 	from := len(s.toServer)
 	var pos *rewrite.PositionMap
-	if ok && rewrite.Mentions(text) {
+	if ok {
 		pos = s.editQuery(text)
 		if s.wait != nil {
 			return
@@ -276,15 +276,27 @@ func queryText(msg []byte, total int) ([]byte, bool) {
 // editQuery appends to s.toServer a Query with literals in place of the calls,
 // and returns its position map; nil when the text is to go as it is.
 func (s *Session) editQuery(text []byte) *rewrite.PositionMap {
-	c := s.catalog()
+	c, concerned := s.concerned(text)
+	if !concerned || s.wait != nil {
+		return nil
+	}
 	if c == nil {
+		s.countLeft(rewrite.NoCatalog)
 		return nil
 	}
 	sc := scratches.Get().(*rewrite.Scratch)
 	defer scratches.Put(sc)
 	p := s.hooks.Rewriter.Plan(sc, text, c, rewrite.Simple)
-	if !p.Replaces || !s.readable(p.Backslash, p.NonASCII) || s.records.shadowed(p.Relations) ||
-		!s.mint(p.Snowflakes, p.UUIDs) {
+	why := s.insertable(p)
+	switch {
+	case s.wait != nil:
+		return nil
+	case why != "":
+		s.countLeft(why)
+		return nil
+	}
+	s.count(p)
+	if !p.Replaces {
 		return nil
 	}
 	start := len(s.toServer)
@@ -294,6 +306,21 @@ func (s *Session) editQuery(text []byte) *rewrite.PositionMap {
 	pos := new(rewrite.PositionMap)
 	p.Positions(pos)
 	return pos
+}
+
+// insertable mints the ids for a simple query that wants some, or tells why all in
+// it is left to the server.
+func (s *Session) insertable(p *rewrite.Prepared) rewrite.Reason {
+	switch {
+	case !p.Replaces:
+	case !s.readable(p):
+		return rewrite.Settings
+	case s.records.shadowed(p.Relations):
+		return rewrite.Temporary
+	case !s.mint(p.Snowflakes, p.UUIDs):
+		return rewrite.Unminted
+	}
+	return ""
 }
 
 // handleDescribe lets a Describe pass; of the unnamed statement whose text was

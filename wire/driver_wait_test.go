@@ -19,6 +19,7 @@ func (busyCatalog) Begin()                    {}
 func (busyCatalog) End()                      {}
 
 // Fresh reports why it was told to wait no longer.
+func (c busyCatalog) Last() *rewrite.Catalog { return nil }
 func (c busyCatalog) Fresh(ctx context.Context) {
 	<-ctx.Done()
 	c.waits <- ctx.Err()

@@ -67,6 +67,10 @@ type Catalog interface {
 	// changed or read again, and everything is left to the server.
 	Current() *rewrite.Catalog
 
+	// Last returns the last reading, whether it may be relied on or not; nil
+	// before the first.
+	Last() *rewrite.Catalog
+
 	// Begin and End enclose statements that may change the schema. From the
 	// first Begin on Current is nil, until a load that began after the last End
 	// has come back.

@@ -64,26 +64,36 @@ func (s *Session) readParse(msg []byte, total int) *statement {
 		return nil
 	}
 	st := &statement{name: string(name), eff: s.effects(text)}
-	if !rewrite.Mentions(text) {
+	c, concerned := s.concerned(text)
+	if !concerned || s.wait != nil {
 		return st
 	}
-	c := s.catalog()
-	if c == nil && (st.name == "" || s.ddl.dirty || s.wait != nil) {
+	if c == nil && (st.name == "" || s.ddl.dirty) {
+		s.countLeft(rewrite.NoCatalog)
 		return st
 	}
 	sc := scratches.Get().(*rewrite.Scratch)
 	defer scratches.Put(sc)
-	p := s.hooks.Rewriter.Plan(sc, text, cmp.Or(c, nothingKnown), rewrite.Extended)
+	then := cmp.Or(c, s.last(), nothingKnown)
+	p := s.hooks.Rewriter.Plan(sc, text, then, rewrite.Extended)
 	st.types = string(types[2:])
 	st.params = max(p.MaxParam, len(st.types)/4)
-	if !s.readable(p.Backslash, p.NonASCII) || c != nil && (!p.Replaces || !s.adopt(st, p, c)) {
+	if why := s.parseable(st, p, c); why != "" {
+		s.countLeft(why)
 		return st
 	}
+	if c != nil {
+		s.count(p)
+		if !p.Replaces {
+			return st
+		}
+	}
 	st.plannable = true
+	st.basis = p.Basis
 	st.text = string(text)
-	// A named statement that came before the catalog was read for the first time
-	// is planned at a Bind.
-	st.since = s.epoch(cmp.Or(c, nothingKnown))
+	// A named statement that came while the catalog was being read is planned at a
+	// Bind, if nothing has changed since the reading before.
+	st.since = s.epoch(then)
 	if st.name == "" {
 		st.inPlace = true
 		s.appendRewritten(st, p, "")
@@ -91,34 +101,49 @@ func (s *Session) readParse(msg []byte, total int) *statement {
 	return st
 }
 
+// parseable tells why the calls in a text that is parsed are left to the server,
+// and with a catalog makes p its plan otherwise.
+func (s *Session) parseable(st *statement, p *rewrite.Prepared, c *rewrite.Catalog) rewrite.Reason {
+	switch {
+	case !s.readable(p):
+		return rewrite.Settings
+	case c == nil || !p.Replaces:
+		return ""
+	}
+	return s.adopt(st, p, c)
+}
+
 // appendRewritten appends to s.toServer the Parse of the rewritten text under a
 // name, and keeps how its positions map to the client's text.
 func (s *Session) appendRewritten(st *statement, p *rewrite.Prepared, name string) {
 	s.toServer = st.appendParse(s.toServer, name, true, func(dst []byte) []byte {
-		return p.AppendParams(dst, st.params+1)
+		return p.AppendParams(dst, st.params+1, st.layout)
 	})
 	p.Positions(&st.pos)
 }
 
-// adopt makes p the statement's plan and tells whether it can be used: no
-// temporary relation is in the way, the parameters fit a Bind, and the text is
-// the same as of any plan before.
-func (s *Session) adopt(st *statement, p *rewrite.Prepared, c *rewrite.Catalog) bool {
-	hidden := min(p.Snowflakes, 1) + min(p.UUIDs, 1)
-	if !p.Replaces || st.params+hidden > maxParams || s.records.shadowed(p.Relations) {
-		return false
+// adopt makes p, which replaces something, the statement's plan, or tells why it
+// cannot be used: a temporary relation is in the way, the parameters do not fit a
+// Bind, or the text is another than that of a plan before.
+func (s *Session) adopt(st *statement, p *rewrite.Prepared, c *rewrite.Catalog) rewrite.Reason {
+	layout, ok := p.Hide(st.params)
+	switch {
+	case !ok:
+		return rewrite.Parameters
+	case s.records.shadowed(p.Relations):
+		return rewrite.Temporary
 	}
 	at := len(s.toServer)
-	s.toServer = p.AppendParams(s.toServer, st.params+1)
+	s.toServer = p.AppendParams(s.toServer, st.params+1, layout)
 	sum := maphash.Bytes(sums, s.toServer[at:])
 	s.toServer = s.toServer[:at]
 	if st.catalog != nil && (sum != st.sum || st.snow != p.Snowflakes || st.uuids != p.UUIDs) {
-		return false
+		return rewrite.Changed
 	}
 	st.catalog, st.sum = c, sum
-	st.snow, st.uuids = p.Snowflakes, p.UUIDs
+	st.snow, st.uuids, st.layout = p.Snowflakes, p.UUIDs, layout
 	st.relations = slices.Clone(p.Relations)
-	return true
+	return ""
 }
 
 // epoch is the moment in which a text that is sent now is read by the server.
@@ -126,27 +151,43 @@ func (s *Session) epoch(c *rewrite.Catalog) epoch {
 	return epoch{generation: c.Generation(), ddl: s.ddl.count, settings: s.settings.changes}
 }
 
-// holds tells whether the plan of a statement may be used for a Bind now.
-func (s *Session) holds(st *statement) bool {
-	if st.left || s.status == 'E' {
-		return false
+// unchanged tells whether a text means now what it meant when the statement was
+// made of it.
+func (s *Session) unchanged(st *statement, c *rewrite.Catalog) bool {
+	now := s.epoch(c)
+	return st.since == now || st.since.settings == now.settings && c.Types(st.basis)
+}
+
+// holds tells why the plan of a statement may not be used for a Bind now, "" when
+// it may.
+func (s *Session) holds(st *statement) rewrite.Reason {
+	switch {
+	case st.left:
+		return rewrite.Changed
+	case s.status == 'E':
+		return rewrite.Failed
 	}
 	c := s.catalog()
-	if c == nil || s.records.shadowed(st.relations) {
-		return false
-	}
-	if st.name != "" && st.twin == "" && st.since != s.epoch(c) {
+	switch {
+	case c == nil:
+		return rewrite.NoCatalog
+	case s.records.shadowed(st.relations):
+		return rewrite.Temporary
+	case st.name != "" && st.twin == "" && !s.unchanged(st, c):
 		// What the text means may have changed since the server made the
 		// client's own statement of it, and a twin could differ from it.
 		st.left = true
-		return false
-	}
-	if c == st.catalog {
-		return true
+		return rewrite.Changed
+	case c == st.catalog:
+		return ""
 	}
 	sc := scratches.Get().(*rewrite.Scratch)
 	defer scratches.Put(sc)
-	return s.adopt(st, s.hooks.Rewriter.Plan(sc, []byte(st.text), c, rewrite.Extended), c)
+	p := s.hooks.Rewriter.Plan(sc, []byte(st.text), c, rewrite.Extended)
+	if !p.Replaces {
+		return rewrite.Changed
+	}
+	return s.adopt(st, p, c)
 }
 
 // prepareTwin sends the Parse of a named statement's twin, and before it a Close
@@ -162,7 +203,7 @@ func (s *Session) prepareTwin(st *statement, out *Spans) bool {
 	sc := scratches.Get().(*rewrite.Scratch)
 	defer scratches.Put(sc)
 	p := s.hooks.Rewriter.Plan(sc, []byte(st.text), st.catalog, rewrite.Extended)
-	if !s.readable(p.Backslash, p.NonASCII) {
+	if !s.readable(p) {
 		return false
 	}
 	st.twin = s.records.newTwin()

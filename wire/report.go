@@ -60,7 +60,7 @@ func (s *Session) editReport(seen []byte, e *entry) []byte {
 // hiddenValues matches the values of hidden parameters as they end the list that
 // log_parameter_max_length_on_error asks for (BuildParamLogString in
 // src/backend/nodes/params.c).
-var hiddenValues = regexp.MustCompile(`\$\d+ = '[0-9a-f{},.-]*'(?:, \$\d+ = '[0-9a-f{},.-]*')?$`)
+var hiddenValues = regexp.MustCompile(`\$\d+ = '[0-9a-f{},.-]*'(?:, \$\d+ = '[0-9a-f{},.-]*')*$`)
 
 // clientContext takes the hidden parameters out of an error's context. They are
 // the last ones of its outermost, which is the last, line.

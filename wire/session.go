@@ -204,8 +204,15 @@ func (s *Session) mint(snow, uuids int) bool {
 	if s.hooks.Mint == nil {
 		return false
 	}
+	o := s.hooks.Observer
 	if err := s.hooks.Mint(s.snow, s.uuids); err == nil {
+		if o != nil {
+			o.Minted(snow, uuids)
+		}
 		return true
+	}
+	if o != nil {
+		o.Refused()
 	}
 	if ready := s.hooks.MintReady; ready != nil && !s.waited {
 		s.wait = func(ctx context.Context) { _ = ready(ctx) }
@@ -215,20 +222,18 @@ func (s *Session) mint(snow, uuids int) bool {
 
 // readable tells whether the planner reads a text as the server will: string
 // syntax and encoding are known, and nothing under way may change them.
-func (s *Session) readable(backslash, nonASCII bool) bool {
-	if s.settings.conforming == '0' {
+func (s *Session) readable(p *rewrite.Prepared) bool {
+	switch {
+	case s.settings.conforming == '0':
 		return false
-	}
-	if !backslash && !nonASCII {
+	case !p.Backslash && !p.NonASCII:
 		return true
-	}
-	if s.runningNow() {
+	case s.runningNow(), p.Backslash && s.settings.conforming != '1':
 		return false
+	case p.NonASCIINames:
+		return s.settings.client.class() == encodingUTF8
 	}
-	if backslash && s.settings.conforming != '1' {
-		return false
-	}
-	return !nonASCII || s.settings.client.class() != encodingUnsafe
+	return !p.NonASCII || s.settings.client.class() != encodingUnsafe
 }
 
 // countBytes tells how field P counts in this session: bytes where a character

@@ -26,9 +26,10 @@ func (c *fakeCatalog) Current() *rewrite.Catalog {
 	}
 	return c.now
 }
-func (c *fakeCatalog) Begin()                { c.begun++ }
-func (c *fakeCatalog) End()                  { c.begun-- }
-func (c *fakeCatalog) Fresh(context.Context) { c.waited++ }
+func (c *fakeCatalog) Begin()                 { c.begun++ }
+func (c *fakeCatalog) End()                   { c.begun-- }
+func (c *fakeCatalog) Last() *rewrite.Catalog { return c.now }
+func (c *fakeCatalog) Fresh(context.Context)  { c.waited++ }
 
 func newCatalog(generation uint64, relations ...string) *rewrite.Catalog {
 	d := rewrite.CatalogData{

@@ -7,9 +7,6 @@ import (
 	"github.com/pgidproxy/pgidproxy/rewrite"
 )
 
-// maxParams is the number of parameters that a Bind can carry.
-const maxParams = 65535
-
 // maxTempNames bounds the names of temporary relations that a session keeps;
 // past it, it takes any relation to be shadowed.
 const maxTempNames = 1000
@@ -36,10 +33,12 @@ type statement struct {
 	left      bool             // left to the server until the client prepares it again
 	catalog   *rewrite.Catalog // for which the plan was made
 	since     epoch            // when the text was parsed
+	basis     rewrite.Basis    // what was planned on then; zero when nothing could be
 	relations []string         // names that the plan relies on
 	snow      int              // ids that one execution needs
 	uuids     int
-	sum       uint64 // identifies the rewritten text
+	layout    rewrite.Hidden // of these in parameters
+	sum       uint64         // identifies the rewritten text
 	pos       rewrite.PositionMap
 
 	inPlace bool   // unnamed: the server holds the rewritten text
@@ -55,23 +54,13 @@ type epoch struct {
 	settings   int    // statements of this session that may change settings
 }
 
-// hidden is the number of parameters that the rewritten text has more: one for
-// each kind of id, an array where there are several.
-func (st *statement) hidden() int {
-	n := 0
-	if st.snow > 0 {
-		n++
-	}
-	if st.uuids > 0 {
-		n++
-	}
-	return n
-}
+// hidden is the number of parameters that the rewritten text has more.
+func (st *statement) hidden() int { return st.layout.Params() }
 
 // worthKeeping tells whether the session needs a record of the statement.
 func (st *statement) worthKeeping() bool {
 	return st.plannable || st.eff.Schema || st.eff.Settings || st.eff.TempAny || st.eff.DropAll ||
-		len(st.eff.Temp) > 0 || len(st.eff.Drop) > 0
+		len(st.eff.Temp) > 0 || len(st.eff.Renamed) > 0 || len(st.eff.Drop) > 0
 }
 
 // appendParse appends a Parse message for text. The client's types are padded
@@ -90,21 +79,21 @@ func (st *statement) appendParse(dst []byte, name string, hidden bool, text func
 		for n := len(st.types) / 4; n < st.params; n++ {
 			dst = append(dst, 0, 0, 0, 0)
 		}
-		dst = appendTypes(dst, st.snow, oidInt8, oidInt8Array)
-		dst = appendTypes(dst, st.uuids, oidUUID, oidUUIDArray)
+		dst = st.appendTypes(dst, st.layout.Snowflakes(), oidInt8, oidInt8Array)
+		dst = st.appendTypes(dst, st.layout.UUIDs(), oidUUID, oidUUIDArray)
 	}
 	binary.BigEndian.PutUint32(dst[start+1:], uint32(len(dst)-start-1))
 	return dst
 }
 
-func appendTypes(dst []byte, n int, one, array uint32) []byte {
-	switch n {
-	case 0:
-		return dst
-	case 1:
-		return binary.BigEndian.AppendUint32(dst, one)
+func (st *statement) appendTypes(dst []byte, n int, one, array uint32) []byte {
+	if st.layout.Arrays() {
+		one = array
 	}
-	return binary.BigEndian.AppendUint32(dst, array)
+	for range n {
+		dst = binary.BigEndian.AppendUint32(dst, one)
+	}
+	return dst
 }
 
 // records is what the session knows of the server's prepared statements, as of
@@ -249,15 +238,24 @@ func (r *records) newTwin() string {
 func (r *records) noteTemp(eff *rewrite.Effects) {
 	r.tempAny = r.tempAny || eff.TempAny
 	for _, name := range eff.Temp {
-		if r.temp == nil {
-			r.temp = map[string]struct{}{}
-		}
-		if len(r.temp) >= maxTempNames {
-			r.tempAny = true
-			return
-		}
-		r.temp[name] = struct{}{}
+		r.addTemp(name)
 	}
+	for _, names := range eff.Renamed {
+		if _, ok := r.temp[names[0]]; ok {
+			r.addTemp(names[1])
+		}
+	}
+}
+
+func (r *records) addTemp(name string) {
+	if r.temp == nil {
+		r.temp = map[string]struct{}{}
+	}
+	if len(r.temp) >= maxTempNames {
+		r.tempAny = true
+		return
+	}
+	r.temp[name] = struct{}{}
 }
 
 // shadowed tells whether a relation of one of the names may be a temporary one.

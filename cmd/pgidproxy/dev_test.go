@@ -18,12 +18,13 @@ func TestDevKeepsItsData(t *testing.T) {
 		"CREATE TABLE t (id bigint PRIMARY KEY DEFAULT next_snowflake(), name text)",
 		"INSERT INTO t (id, name) VALUES (next_snowflake(), 'proxy'), (next_snowflake(), 'proxy too')",
 		"INSERT INTO t (name) VALUES ('default')",
+		"INSERT INTO t (name) SELECT 'left' FROM t WHERE name = 'proxy'",
 	} {
 		if _, err := conn.Exec(t.Context(), sql); err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
 	}
-	for name, want := range map[string]int{"proxy": 0, "proxy too": 0, "default": 1023} {
+	for name, want := range map[string]int{"proxy": 0, "proxy too": 0, "default": 0, "left": 1023} {
 		if got := node(t, conn, "SELECT id FROM t WHERE name = '"+name+"'"); got != want {
 			t.Errorf("%s: got an id of node %d, want %d", name, got, want)
 		}
@@ -32,7 +33,7 @@ func TestDevKeepsItsData(t *testing.T) {
 		t.Errorf("got exit code %d after Ctrl-C, want 0:\n%s", got, p.output)
 	}
 	p = start(t, "dev", "--listen", "127.0.0.1:0", "--data-dir", dir)
-	if got := node(t, session(t, p.match(t, psqlURL)), "SELECT id FROM t WHERE name = 'default'"); got != 1023 {
+	if got := node(t, session(t, p.match(t, psqlURL)), "SELECT id FROM t WHERE name = 'left'"); got != 1023 {
 		t.Errorf("got an id of node %d from the kept data, want 1023", got)
 	}
 	if got := p.end(t, syscall.SIGTERM); got != exitDone {

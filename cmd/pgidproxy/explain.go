@@ -34,6 +34,7 @@ type explainCall struct {
 	Line     int    `json:"line"`   // from 1
 	Column   int    `json:"column"` // in characters, from 1
 	Name     string `json:"name"`
+	Default  string `json:"default_of,omitempty"` // the column whose default it is; none: a call in the text
 	Replaced bool   `json:"replaced"`
 	Reason   string `json:"reason,omitempty"`
 	Why      string `json:"why,omitempty"`
@@ -95,8 +96,8 @@ func explain(text string, catalog *rewrite.Catalog) (explanation, error) {
 	var sc rewrite.Scratch
 	p := rewriter.Plan(&sc, src, catalog, rewrite.Extended)
 	e := explanation{Simple: text, Prepared: text, Calls: []explainCall{}, parameters: p.MaxParam > 0}
-	if p.Replaces {
-		e.Prepared = string(p.AppendParams(nil, p.MaxParam+1))
+	if layout, ok := p.Hide(p.MaxParam); p.Replaces && ok {
+		e.Prepared = string(p.AppendParams(nil, p.MaxParam+1, layout))
 	}
 	p = rewriter.Plan(&sc, src, catalog, rewrite.Simple)
 	if p.Replaces {
@@ -111,7 +112,7 @@ func explain(text string, catalog *rewrite.Catalog) (explanation, error) {
 		line := strings.Count(before, "\n")
 		c := explainCall{
 			Line: line + 1, Column: utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1,
-			Name: found.Name, Replaced: found.Replaced,
+			Name: found.Name, Default: found.Column, Replaced: found.Replaced,
 		}
 		if !found.Replaced {
 			c.Reason, c.Why = string(found.Reason), found.Reason.Sentence()
@@ -130,14 +131,17 @@ func (e explanation) text() string {
 	var b strings.Builder
 	b.WriteString(strings.TrimRight(sent, "\n") + "\n")
 	if len(e.Calls) == 0 {
-		b.WriteString("-- no call of next_snowflake(), uuidv7() or id_to_timestamp()\n")
+		b.WriteString("-- no call of next_snowflake(), uuidv7() or id_to_timestamp(), and no column known with one as its default\n")
 	}
 	for _, c := range e.Calls {
-		verdict := "replaced"
+		name, verdict := c.Name, "replaced"
+		if c.Default != "" {
+			name, verdict = fmt.Sprintf("default %s() of column %s", c.Name, c.Default), "filled in"
+		}
 		if !c.Replaced {
 			verdict = "left to the server: " + c.Why
 		}
-		fmt.Fprintf(&b, "-- %d:%d %s: %s\n", c.Line, c.Column, c.Name, verdict)
+		fmt.Fprintf(&b, "-- %d:%d %s: %s\n", c.Line, c.Column, name, verdict)
 	}
 	return b.String()
 }

@@ -39,3 +39,17 @@ CREATE VIEW other.two AS SELECT * FROM two;
 CREATE TABLE "Ünï tbl" (name text, id bigint);
 CREATE SEQUENCE s;
 INSERT INTO t (id, n, txt, b, ts) VALUES (1, 1, 'a', true, '2024-01-01 00:00:00+00'), (2, 2, 'b', false, '2025-01-01 00:00:00+00');
+
+CREATE TABLE acct (id bigint PRIMARY KEY DEFAULT next_snowflake(), name text UNIQUE, note text DEFAULT 'n/a');
+CREATE TABLE doc (id uuid PRIMARY KEY DEFAULT uuidv7(), title text NOT NULL);
+CREATE TABLE duo (a bigint DEFAULT next_snowflake(), gone int, txt text, "Ü ""\x" uuid DEFAULT uuidv7(), b bigint DEFAULT next_snowflake());
+ALTER TABLE duo DROP COLUMN gone;
+CREATE TABLE late (name text, note text DEFAULT 'n/a', id bigint PRIMARY KEY DEFAULT next_snowflake());
+CREATE TABLE ruled (id bigint DEFAULT next_snowflake(), name text);
+CREATE RULE copy AS ON INSERT TO ruled DO ALSO INSERT INTO r_log VALUES (NEW.id);
+CREATE TABLE written (id bigint DEFAULT next_snowflake(), name text);
+CREATE RULE copy AS ON UPDATE TO written DO ALSO INSERT INTO r_log VALUES (NEW.id);
+CREATE TABLE granted (id bigint DEFAULT next_snowflake(), name text);
+CREATE TABLE twin (id bigint DEFAULT next_snowflake(), name text);
+CREATE TABLE other.twin (id bigint, name text);
+CREATE TABLE moved (id bigint DEFAULT next_snowflake(), name text);

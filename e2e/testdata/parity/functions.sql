@@ -5,7 +5,7 @@ GRANT INSERT, SELECT, UPDATE ON acct, t TO e2e_app
 same
 SET ROLE e2e_app
 
-server
+proxy
 INSERT INTO acct(name) VALUES ('x') RETURNING id
 
 proxy

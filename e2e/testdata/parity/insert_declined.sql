@@ -106,10 +106,10 @@ INSERT INTO acct(id, name) VALUES (next_snowflake(), 'c1') ON CONFLICT (id) DO U
 same
 CREATE UNIQUE INDEX acct_name ON acct(name) WHERE name LIKE 'u%'
 
-server once
+proxy once
 INSERT INTO acct(name) VALUES ('u') RETURNING id
 
-same
+filled
 INSERT INTO acct(name) VALUES ('u') ON CONFLICT (name) WHERE name LIKE 'u%' DO UPDATE SET note='2' RETURNING id
 
 proxy
@@ -121,7 +121,7 @@ INSERT INTO acct(id, name) VALUES (next_snowflake(), 'u') ON CONFLICT DO NOTHING
 server
 INSERT INTO acct(id, name) VALUES (1, 'u') ON CONFLICT (name) WHERE name LIKE 'u%' DO UPDATE SET id = next_snowflake() RETURNING id
 
-server
+proxy
 INSERT INTO acct(id,name) VALUES (DEFAULT,'rails'), (5,'rails2') ON CONFLICT (id) DO UPDATE SET name = EXCLUDED.name RETURNING id
 
 # A correlated subquery, a subquery with FROM.

@@ -77,29 +77,29 @@ same
 INSERT INTO t(id, name) VALUES (next_snowflake(), $1) RETURNING id
 
 # DEFAULT and omitted columns: the server's defaults make the id.
-server
+proxy
 INSERT INTO acct VALUES (DEFAULT,'a'), (7,'b') RETURNING id, name
 
-server
+proxy
 INSERT INTO acct(name,id) VALUES ('c',DEFAULT), ('c2',DEFAULT) RETURNING id, name
 
 # The row of the error shows an id of the statement, which nobody else has seen.
 same
 INSERT INTO acct(name,id) VALUES ('d',NULL)
 
-same
+filled
 INSERT INTO acct DEFAULT VALUES RETURNING 0
 
-server
+proxy
 INSERT INTO acct(note,name) VALUES (DEFAULT,'e') RETURNING *
 
-server
+proxy
 INSERT INTO acct AS x (name) VALUES ('f') RETURNING x.*
 
 any
 INSERT INTO doc VALUES (uuidv7()), (DEFAULT) RETURNING id
 
-server
+proxy
 INSERT INTO "acct" ("name") OVERRIDING USER VALUE VALUES ('g') RETURNING *
 
 proxy
@@ -122,7 +122,7 @@ ALTER TABLE acct DROP COLUMN note
 same
 ALTER TABLE acct ADD COLUMN extra int
 
-server
+proxy
 INSERT INTO acct VALUES (DEFAULT,'h',3) RETURNING *
 
 proxy

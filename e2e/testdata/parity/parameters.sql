@@ -8,7 +8,7 @@ INSERT INTO t(id, name) VALUES (next_snowflake(), $1::text || $2::text || $3::te
 same bind "a" "b" "c" "d" "e" "f" "g" "h" "i" "j" "k"
 INSERT INTO acct(name,note) SELECT $2, $11 WHERE '{"k":1}'::jsonb ? 'k' AND '{}'::jsonb ?| ARRAY[$3] IS NOT TRUE
 
-server types 25,25,25,25,25,25,25,25,25,25,25 bind "a" "b" "c" "d" "e" "f" "g" "h" "i" "j" "k"
+proxy types 25,25,25,25,25,25,25,25,25,25,25 bind "a" "b" "c" "d" "e" "f" "g" "h" "i" "j" "k"
 INSERT INTO acct(name,note) SELECT $2, $11 WHERE '{"k":1}'::jsonb ? 'k' AND '{}'::jsonb ?| ARRAY[$3] IS NOT TRUE RETURNING id, name, note
 
 any types 25,25,25,25,25,25,25,25,25,25,25 bind "a" "b" "c" "d" "e" "f" "g" "h" "i" "j" "k"

@@ -75,7 +75,7 @@ INSERT INTO t(id, name) (SELECT next_snowflake(), 'parens') RETURNING id, name
 proxy
 WITH i AS (INSERT INTO t(id, name) VALUES (next_snowflake(), 'r'), (next_snowflake(), 's') RETURNING id) SELECT id FROM i
 
-same
+filled
 WITH i AS (INSERT INTO acct(name) VALUES ('r'),('s') RETURNING id) SELECT count(DISTINCT id) FROM i
 
 proxy

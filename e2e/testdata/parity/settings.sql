@@ -108,7 +108,7 @@ SELECT next_snowflake() FROM pg_catalog.pg_class WHERE false
 proxy
 SELECT public.next_snowflake()
 
-server
+proxy
 INSERT INTO public.acct(name) VALUES ('x') RETURNING id
 
 same

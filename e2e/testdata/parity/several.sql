@@ -1,5 +1,5 @@
 # Several statements in one Query message are one implicit transaction.
-same
+filled
 INSERT INTO acct(name) VALUES ('a;b'); INSERT INTO acct(name) VALUES ('c'); SELECT 1/0
 
 same
@@ -14,7 +14,7 @@ INSERT INTO acct(id, name) VALUES (next_snowflake(), 'd') RETURNING id; COMMIT; 
 same
 SELECT name FROM acct
 
-same
+filled
 INSERT INTO acct(name) VALUES ('f'); VACUUM
 
 same
@@ -50,7 +50,7 @@ server simple
 CREATE SCHEMA other_path; CREATE TABLE other_path.t (id text); SET LOCAL search_path = other_path, public; CREATE RULE r AS ON INSERT TO other_path.t DO ALSO SELECT new.id AS twice; INSERT INTO t VALUES (next_snowflake()) RETURNING id; DROP SCHEMA other_path CASCADE
 
 # An error in one of them; positions count in the whole text.
-same
+filled
 INSERT INTO acct(name) VALUES ('a'); SELECT nope2
 
 same

@@ -26,7 +26,7 @@ SELECT count(DISTINCT u), count(*), min(length(u::text)) FROM (SELECT uuidv7() A
 proxy
 INSERT INTO doc(id, title) VALUES (uuidv7(), 'a') RETURNING id, title
 
-server
+proxy
 INSERT INTO doc(title) VALUES ('a') RETURNING id, title
 
 # A function of the user's in front of pg_catalog.

@@ -33,3 +33,21 @@ func BenchmarkRow(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkCreateTable is what the event triggers cost.
+func BenchmarkCreateTable(b *testing.B) {
+	conn, _ := installed(b, devpgtest.Private(b, map[string]string{"max_prepared_transactions": "0"}))
+	for _, kind := range []string{"TABLE", "TEMP TABLE"} {
+		for _, triggers := range []string{"DISABLE", "ENABLE"} {
+			exec(b, conn, fmt.Sprintf("ALTER EVENT TRIGGER pgidproxy_ddl %s; ALTER EVENT TRIGGER pgidproxy_drop %[1]s", triggers))
+			b.Run(kind+"/"+triggers, func(b *testing.B) {
+				for b.Loop() {
+					exec(b, conn, "CREATE "+kind+" made (id bigint PRIMARY KEY, a text)")
+					b.StopTimer()
+					exec(b, conn, "DROP TABLE made")
+					b.StartTimer()
+				}
+			})
+		}
+	}
+}

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -92,7 +93,7 @@ func TestOursOrAnothers(t *testing.T) {
 		{"one overload not open", "REVOKE EXECUTE ON FUNCTION id_to_timestamp(uuid) FROM PUBLIC",
 			"GRANT EXECUTE ON FUNCTION id_to_timestamp(uuid) TO PUBLIC", "id_to_timestamp"},
 		{"schema not open", "REVOKE USAGE ON SCHEMA public FROM PUBLIC", "GRANT USAGE ON SCHEMA public TO PUBLIC", "next_snowflake id_to_timestamp uuidv7:17"},
-		{"comment", "COMMENT ON FUNCTION next_snowflake() IS 'ids'", "COMMENT ON FUNCTION next_snowflake() IS 'pgidproxy 1'", ""},
+		{"comment", "COMMENT ON FUNCTION next_snowflake() IS 'ids'", "COMMENT ON FUNCTION next_snowflake() IS '" + mark() + "'", ""},
 		{"another epoch", "UPDATE pgid.config SET epoch_ms = 0", "UPDATE pgid.config SET epoch_ms = 1704067200000", "next_snowflake id_to_timestamp uuidv7:17"},
 		{"dropped", "DROP FUNCTION id_to_timestamp(uuid)", "", "id_to_timestamp"},
 		{"another body", "CREATE OR REPLACE FUNCTION next_snowflake()" + anothers, "", "next_snowflake id_to_timestamp"},
@@ -167,7 +168,7 @@ func TestCatalogNotes(t *testing.T) {
 		{"nothing to say", "", 5, true, ""},
 		{"the proxy's node", "", DefaultFunctionNode, false, "node 1023"},
 		{"older functions, known by their mark", "UPDATE pgid.config SET version = 0; CREATE OR REPLACE FUNCTION next_snowflake() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'", 5, true, ""},
-		{"replaced by a user", "UPDATE pgid.config SET version = 1", 5, false, "public.next_snowflake() is not as this program installs it"},
+		{"replaced by a user", fmt.Sprintf("UPDATE pgid.config SET version = %d", Version), 5, false, "public.next_snowflake() is not as this program installs it"},
 		{"a copy", "UPDATE pgid.config SET database_oid = 1", 5, false, "a copy"},
 		{"another layout", "UPDATE pgid.config SET layout = '42/9/12'", 5, false, "in layout 42/9/12"},
 	}

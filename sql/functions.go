@@ -14,7 +14,7 @@ import (
 )
 
 // Version is that of the installed objects: it grows with every change of them.
-const Version = 1
+const Version = 2
 
 // DefaultFunctionNode is the node number of a database's functions unless
 // another is chosen.

@@ -25,6 +25,7 @@ type InstallReport struct {
 	Updated      bool     // the functions were there already
 	Unchanged    bool     // and as they should be: nothing was done
 	Warnings     []string // whole sentences
+	Notes        []string // likewise: what is right, but could be better
 }
 
 // String says it in words, a line each.
@@ -42,6 +43,9 @@ func (r InstallReport) String() string {
 	}
 	for _, w := range r.Warnings {
 		lines = append(lines, "warning: "+w)
+	}
+	for _, n := range r.Notes {
+		lines = append(lines, "note: "+n)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -113,8 +117,15 @@ func install(ctx context.Context, tx pgx.Tx, o InstallOptions) (InstallReport, e
 	if err != nil {
 		return report, err
 	}
+	made := false
+	if there {
+		// Not as the owner of the rest: see notify.sql.
+		if made, err = report.installNotify(ctx, tx); err != nil {
+			return report, err
+		}
+	}
 	if there && old.equal(config) && present.current(config, s.version) {
-		report.Unchanged = true
+		report.Unchanged = !made
 		return report, nil
 	}
 	if err := actAsOwner(ctx, tx, there, present, o.Schema); err != nil {
@@ -134,6 +145,9 @@ func install(ctx context.Context, tx pgx.Tx, o InstallOptions) (InstallReport, e
 		ON CONFLICT (singleton) DO UPDATE SET version = excluded.version, function_node = excluded.function_node,
 		system_identifier = excluded.system_identifier, database_oid = excluded.database_oid`,
 		config.Version, config.EpochMs, config.Layout, config.Schema, config.FunctionNode, config.SystemIdentifier, config.DatabaseOID)
+	if err == nil && !there {
+		_, err = report.installNotify(ctx, tx)
+	}
 	return report, err
 }
 

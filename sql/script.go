@@ -25,6 +25,7 @@ func Script(o InstallOptions) string {
 	fmt.Fprintf(&b, "DO $install$ BEGIN IF current_setting('server_version_num')::int < %d THEN EXECUTE $text$\n%s%s$text$; END IF; END $install$;\n",
 		builtinUUIDv7, render(uuidv7SQL, o), grants(o, old))
 	fmt.Fprintf(&b, record, Version, int64(gen.Epoch), layout, quoteLiteral(o.Schema), o.FunctionNode)
+	b.WriteString(notifyScript())
 	b.WriteString("COMMIT;\n")
 	return b.String()
 }

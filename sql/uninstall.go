@@ -16,12 +16,20 @@ func (e *InUseError) Error() string {
 }
 
 // usersQuery lists what depends on the functions $1 (oids) and on what is in
-// schema pgid, what else is in that schema, and the functions whose text calls
-// one of ours, for which the server records no dependency: $2 is what a call
-// looks like. Comments are cut out of the text first.
+// schema pgid but for our event triggers, what else is in that schema, and the
+// functions whose text calls one of ours, for which the server records no
+// dependency: $2 is what a call looks like. Comments are cut out of the text
+// first.
 const usersQuery = `
 WITH theirs AS (
   SELECT 'pg_catalog.pg_proc'::pg_catalog.regclass::pg_catalog.oid AS class, unnest($1::pg_catalog.oid[]) AS oid
+  UNION ALL
+  SELECT 'pg_catalog.pg_proc'::pg_catalog.regclass, p.oid FROM pg_catalog.pg_proc p
+  JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+  WHERE n.nspname = 'pgid' AND p.proname = 'notify_ddl' AND p.pronargs = 0
+  UNION ALL
+  SELECT 'pg_catalog.pg_event_trigger'::pg_catalog.regclass, e.oid FROM pg_catalog.pg_event_trigger e
+  WHERE e.evtname IN ('pgidproxy_ddl', 'pgidproxy_drop')
   UNION ALL
   SELECT 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid FROM pg_catalog.pg_class c
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -121,7 +129,10 @@ func drop(ctx context.Context, tx pgx.Tx, config InstalledConfig, present presen
 	for _, f := range present {
 		fmt.Fprintf(&b, "DROP FUNCTION %s.%s(%s);\n", quoteIdent(config.Schema), f.name, f.args)
 	}
-	b.WriteString(`DROP TABLE pgid.snowflake_mover, pgid.config;
+	// CASCADE takes the event triggers along: the owner of the schema may drop
+	// the function, but not them.
+	b.WriteString(`DROP FUNCTION IF EXISTS pgid.notify_ddl() CASCADE;
+		DROP TABLE pgid.snowflake_mover, pgid.config;
 		DROP SEQUENCE pgid.snowflake_last, pgid.snowflake_gate;
 		DROP SCHEMA pgid;`)
 	_, err := tx.Exec(ctx, b.String(), pgx.QueryExecModeSimpleProtocol)

@@ -47,9 +47,16 @@ var unknown = rewrite.NewCatalog(rewrite.CatalogData{})
 //
 //	not read yet     nil
 //	being changed    nil, from the first Begin until an attempt that started after the last End has ended
-//	current          the catalog, confirmed by an attempt that started after the last End
+//	heard of         nil, from a notification until an attempt whose fingerprint is of later has ended
+//	current          the catalog, confirmed by an attempt that started after the last End, with a
+//	                 fingerprint of after the last notification
 //	stale            nil: there is a catalog, but no poll has confirmed it for staleAfter
 //	unreadable       unknown: there never was a catalog, and the last attempt to read one failed
+//
+// The server sends a notification when others can see what it is about, and not
+// within a transaction: what has come before the row with the fingerprint, the
+// fingerprint shows. So DDL through the proxy, which is heard of too, costs one
+// attempt.
 type Watcher struct {
 	config *pgx.ConnConfig
 	node   int
@@ -68,6 +75,8 @@ type Watcher struct {
 	notes       []string         // of the last reading, as logged
 	inFlight    int              // Begins without their End
 	changes     uint64           // Begins and Ends so far
+	heard       uint64           // notifications so far
+	hearAgain   time.Time        // of the last attempt that they asked for, which may be to come
 	valid       bool             // catalog is confirmed
 	blind       bool             // there is no catalog, and an attempt after the last End has failed
 	failures    int              // attempts that failed since the last that did not
@@ -166,9 +175,9 @@ func (w *Watcher) attempt(ctx context.Context, conn *pgx.Conn) *pgx.Conn {
 	}
 	bounded, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
-	conn, fingerprint, err := w.poll(bounded, conn)
+	conn, l, err := w.poll(bounded, conn)
 	var r *reading
-	if err == nil && fingerprint != last {
+	if err == nil && l.fingerprint != last {
 		r = new(reading)
 		*r, err = readCatalog(bounded, conn, w.node)
 	}
@@ -182,9 +191,9 @@ func (w *Watcher) attempt(ctx context.Context, conn *pgx.Conn) *pgx.Conn {
 		return conn
 	}
 	if r != nil {
-		w.adopt(r, fingerprint)
+		w.adopt(r, l.fingerprint)
 	}
-	w.succeeded(changes)
+	w.succeeded(changes, l.heard)
 	return conn
 }
 
@@ -203,26 +212,40 @@ func (w *Watcher) due() (changes uint64, fingerprint string, ok bool) {
 	return w.changes, w.fingerprint, w.inFlight == 0
 }
 
+// A look is what a poll gives.
+type look struct {
+	fingerprint string
+	heard       uint64 // notifications that had come before it
+}
+
 // poll takes the fingerprint, before the catalog is read: a change between the
 // two makes the next one differ.
-func (w *Watcher) poll(ctx context.Context, conn *pgx.Conn) (*pgx.Conn, string, error) {
+func (w *Watcher) poll(ctx context.Context, conn *pgx.Conn) (*pgx.Conn, look, error) {
+	var l look
 	if conn == nil || conn.IsClosed() {
 		c, err := pgx.ConnectConfig(ctx, w.config)
 		if err != nil {
-			return nil, "", err
+			return nil, l, err
 		}
 		conn = c
 	}
 	var fingerprint, config, migrations string
 	var installed, migrating bool
-	err := conn.QueryRow(ctx, fingerprintQuery).Scan(&fingerprint, &installed, &migrating)
+	rows, _ := conn.Query(ctx, fingerprintQuery)
+	_, err := pgx.ForEachRow(rows, []any{&fingerprint, &installed, &migrating}, func() error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		l.heard = w.heard
+		return nil
+	})
 	if err == nil && installed {
 		err = conn.QueryRow(ctx, configQuery).Scan(&config)
 	}
 	if err == nil && migrating {
 		err = conn.QueryRow(ctx, migrationsQuery).Scan(&migrations)
 	}
-	return conn, fingerprint + "/" + config + "/" + migrations, err
+	l.fingerprint = fingerprint + "/" + config + "/" + migrations
+	return conn, l, err
 }
 
 // adopt makes r the catalog. Plans stay that rest on what it says as the last one
@@ -244,14 +267,14 @@ func (w *Watcher) adopt(r *reading, fingerprint string) {
 }
 
 // succeeded confirms the catalog for an attempt that began when w.changes was
-// changes. w.mu is held.
-func (w *Watcher) succeeded(changes uint64) {
+// changes, and took its fingerprint when w.heard was heard. w.mu is held.
+func (w *Watcher) succeeded(changes, heard uint64) {
 	if w.failures > 0 {
 		w.log.Info("catalog can be read again")
 	}
 	w.failures, w.pause = 0, 0
 	w.confirmed++
-	if w.changes == changes {
+	if w.changes == changes && w.heard == heard {
 		w.valid, w.blind = true, false
 		n := w.confirmed
 		w.stopExpiry()

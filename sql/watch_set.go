@@ -63,7 +63,11 @@ func NewWatchers(config *pgx.ConnConfig, log *slog.Logger) *Watchers {
 		config.ConnectTimeout = connectTimeout
 	}
 	config.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
-		return conn.Exec(ctx, onConnect).Close()
+		if err := conn.Exec(ctx, onConnect).Close(); err != nil {
+			return err
+		}
+		_ = conn.Exec(ctx, listen).Close()
+		return nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Watchers{config: config, log: log, stale: staleAfter, ctx: ctx, cancel: cancel, all: map[string]*Watcher{}}
@@ -81,6 +85,7 @@ func (ws *Watchers) Database(name string) *Database {
 		config := ws.config.Copy()
 		config.Database = name
 		w = newWatcher(config, ws.Node, ws.stale, ws.log.With("database", name))
+		config.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) { w.hear() }
 		ws.all[name] = w
 	}
 	w.users++
@@ -169,7 +174,7 @@ func (ws *Watchers) hangUpUnused() {
 	}
 }
 
-// run reads and polls until the set is closed or the database is left.
+// run reads, polls and listens until the set is closed or the database is left.
 func (ws *Watchers) run(w *Watcher) {
 	var conn *pgx.Conn
 	defer func() {
@@ -186,19 +191,26 @@ func (ws *Watchers) run(w *Watcher) {
 		tick = t.C
 	}
 	unused := 0
-	for {
-		conn = w.attempt(ws.ctx, conn)
+	for due := true; ; {
+		if due {
+			conn = w.attempt(ws.ctx, conn)
+		}
+		due = true
+		stop := attend(ws.ctx, conn)
 		select {
 		case <-ws.ctx.Done():
-			w.rest()
-			return
 		case <-w.hangUp:
 			unused = unusedPolls
 		case <-w.wake:
+			due = w.Current() == nil // else an attempt since has done it
 		case <-tick:
 			unused++
 		}
+		stop()
 		switch {
+		case ws.ctx.Err() != nil:
+			w.rest()
+			return
 		case ws.used(w):
 			unused = 0
 		case unused >= unusedPolls && ws.leave(w):

@@ -21,11 +21,13 @@ func TestWatcherStates(t *testing.T) {
 	t.Parallel()
 	w := newWatcher(nil, 0, time.Hour, slog.New(slog.DiscardHandler))
 	defer w.stopExpiry()
+	var heard uint64 // before the fingerprint is taken
+	fingerprint := func() { heard = w.heard }
 	read := func(changes uint64, schema string) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.adopt(&reading{data: rewrite.CatalogData{Known: true, Schema: schema}}, schema)
-		w.succeeded(changes)
+		w.succeeded(changes, heard)
 	}
 	fail := func(changes uint64) {
 		w.mu.Lock()
@@ -64,6 +66,27 @@ func TestWatcherStates(t *testing.T) {
 		{"that fails", func() { fail(due()) }, "nothing"},
 		{"two changes", func() { w.Begin(); w.Begin(); w.End(); read(due(), "b") }, "nothing"},
 		{"both over", func() { w.End(); read(due(), "b") }, "known"},
+		{"heard of a change", func() { w.hear() }, "nothing"},
+		{"a fingerprint of before", func() { read(due(), "b") }, "nothing"},
+		{"one of after", func() { fingerprint(); read(due(), "b") }, "known"},
+		{"a change, heard of before its fingerprint", func() {
+			w.Begin()
+			w.End()
+			start = due()
+			w.hear()
+			fingerprint()
+			read(start, "b")
+		}, "known"},
+		{"one within the reading", func() {
+			start = due()
+			w.hear()
+			w.Begin()
+			w.End()
+			fingerprint()
+			read(start, "b")
+		}, "nothing"},
+		{"heard of again, then a failure", func() { w.hear(); fail(due()) }, "nothing"},
+		{"read at last", func() { fingerprint(); read(due(), "b") }, "known"},
 		{"nobody polls any more", func() { w.rest() }, "nothing"},
 		{"somebody does", func() { read(due(), "b") }, "known"},
 	}

@@ -60,4 +60,7 @@ func (c *serveCommand) install(env *environment, conn *pgx.Conn) {
 	for _, w := range report.Warnings {
 		env.log.Warn(w)
 	}
+	for _, n := range report.Notes {
+		env.log.Info(n)
+	}
 }

@@ -81,13 +81,24 @@ func startShared(binDir string) (*devpg.Server, error) {
 // up in its own way, and closes it at the end. Settings go over the shared ones.
 func Private(tb testing.TB, settings map[string]string) *devpg.Server {
 	tb.Helper()
+	return private(tb, "", settings)
+}
+
+// PrivateLike is Private with the programs of another server.
+func PrivateLike(tb testing.TB, like *devpg.Server, settings map[string]string) *devpg.Server {
+	tb.Helper()
+	return private(tb, like.BinDir(), settings)
+}
+
+func private(tb testing.TB, binDir string, settings map[string]string) *devpg.Server {
+	tb.Helper()
 	all := Settings()
 	for name, value := range settings {
 		all[name] = value
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	s, err := devpg.Start(ctx, devpg.Config{Settings: all})
+	s, err := devpg.Start(ctx, devpg.Config{BinDir: binDir, Settings: all})
 	if err != nil {
 		tb.Fatalf("this test needs a PostgreSQL server: %v", err)
 	}

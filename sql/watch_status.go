@@ -17,11 +17,11 @@ type DatabaseStatus struct {
 	Sessions  int
 	Relations int       // in the last reading
 	Confirmed time.Time // when the last poll that succeeded was over; zero: none has
-	Err       error     // why the last poll failed, without secrets; nil: it did not, or is the first
+	Err       error     // why the last poll failed, without secrets; nil: it did not
 }
 
 // Readable tells whether the last poll could read the catalog.
-func (s *DatabaseStatus) Readable() bool { return s.Err == nil && !s.Confirmed.IsZero() }
+func (s *DatabaseStatus) Readable() bool { return s.Err == nil }
 
 // lastPolls is what a Watcher keeps for Status alone, under its lock.
 type lastPolls struct {
@@ -29,18 +29,27 @@ type lastPolls struct {
 	err       error     // of the last that failed
 }
 
-// Status describes the databases that are watched, by name. Names that clients
-// only asked for are not among them.
+// noSuchDatabase is the SQLSTATE of a connection to a name that is no database's.
+const noSuchDatabase = "3D000"
+
+// Status describes the databases that are watched, by name. Names are left out
+// until the server is known to have such a database, or not to answer: clients
+// that are not signed on choose them freely.
 func (ws *Watchers) Status() []DatabaseStatus {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	var all []DatabaseStatus
 	for name, w := range ws.all {
-		if w.running {
-			s := w.status()
-			s.Database, s.Sessions = name, w.users
-			all = append(all, s)
+		if !w.running {
+			continue
 		}
+		s := w.status()
+		s.Database, s.Sessions = name, w.users
+		var reply *pgconn.PgError
+		if s.Err == nil && s.Confirmed.IsZero() || errors.As(s.Err, &reply) && reply.Code == noSuchDatabase {
+			continue
+		}
+		all = append(all, s)
 	}
 	slices.SortFunc(all, func(a, b DatabaseStatus) int { return cmp.Compare(a.Database, b.Database) })
 	return all

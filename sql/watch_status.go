@@ -21,7 +21,7 @@ type DatabaseStatus struct {
 }
 
 // Readable tells whether the last poll could read the catalog.
-func (s *DatabaseStatus) Readable() bool { return s.Err == nil }
+func (s DatabaseStatus) Readable() bool { return s.Err == nil }
 
 // lastPolls is what a Watcher keeps for Status alone, under its lock.
 type lastPolls struct {

@@ -24,6 +24,14 @@ func only(t *testing.T, ws *Watchers) DatabaseStatus {
 	return all[0]
 }
 
+// answers asks with a bound, so that an answer that does not come shows.
+func answers(t *testing.T, ws *Watchers, name string) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	return ws.Answers(ctx, name)
+}
+
 func TestStatus(t *testing.T) {
 	conn, url := installed(t, devpgtest.Server(t))
 	config, err := pgx.ParseConfig(url)
@@ -64,13 +72,15 @@ func TestStatus(t *testing.T) {
 	if got.Readable() || !errors.As(got.Err, &reply) || reply.Code != "42501" || got.Sessions != 1 {
 		t.Errorf("without the right to read: %+v", got)
 	}
-	if err := ws.Answers(t.Context(), name); err != nil {
+	if err := answers(t, ws, name); err != nil {
 		t.Errorf("an error of the server is not an answer: %v", err)
 	}
 
 	exec(t, conn, "GRANT USAGE ON SCHEMA pgid TO PUBLIC")
 	for range maxPause {
-		poll(tick)
+		if poll(tick); only(t, ws).Readable() {
+			break
+		}
 	}
 	if got := only(t, ws); !got.Readable() || !got.Confirmed.After(second.Confirmed) {
 		t.Errorf("with the right to read again: %+v", got)
@@ -85,7 +95,7 @@ func TestAnswersPollsWhatNobodyUses(t *testing.T) {
 	}
 	ws, tick := testWatchers(t, config)
 	for range 2 {
-		if err := ws.Answers(t.Context(), config.Database); err != nil {
+		if err := answers(t, ws, config.Database); err != nil {
 			t.Fatal(err)
 		}
 		if got := only(t, ws); got.Sessions != 0 || !got.Readable() {
@@ -113,7 +123,7 @@ func TestAnswersWhileTheSchemaChanges(t *testing.T) {
 	fresh(t, d)
 	d.Begin()
 	poll(tick)
-	if err := ws.Answers(t.Context(), config.Database); err != nil {
+	if err := answers(t, ws, config.Database); err != nil {
 		t.Error(err)
 	}
 	d.End()
@@ -123,23 +133,25 @@ func TestAnswersSeesServersGo(t *testing.T) {
 	s := devpgtest.Private(t, nil)
 	_, d, tick := watched(t, s)
 	name := d.w.config.Database
-	if err := d.set.Answers(t.Context(), name); err != nil {
+	if err := answers(t, d.set, name); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	poll(tick)
-	if err := d.set.Answers(t.Context(), name); err == nil {
+	if err := answers(t, d.set, name); err == nil {
 		t.Error("a server that has gone answers")
 	}
 	if err := s.Restart(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	for range maxPause {
-		poll(tick)
+		if poll(tick); answers(t, d.set, name) == nil {
+			break
+		}
 	}
-	if err := d.set.Answers(t.Context(), name); err != nil {
+	if err := answers(t, d.set, name); err != nil {
 		t.Error(err)
 	}
 }
@@ -157,15 +169,17 @@ func TestAnswersOfOthers(t *testing.T) {
 	}
 	defer silent.Close()
 	url := func(l net.Listener) string { return "postgres://u:s3cret@" + l.Addr().String() + "/db?sslmode=disable" }
-	over, cancel := context.WithCancel(t.Context())
+	waiting, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	over, cancel := context.WithCancel(waiting)
 	cancel()
 	tests := []struct {
 		name, url, want string
 		ctx             context.Context
 		listed          int
 	}{
-		{"no such database", s.URL("no_such_database"), noSuchDatabase, t.Context(), 0},
-		{"nobody listens", url(closed), "refused", t.Context(), 1},
+		{"no such database", s.URL("no_such_database"), noSuchDatabase, waiting, 0},
+		{"nobody listens", url(closed), "refused", waiting, 1},
 		{"nobody says a word", url(silent), "wait for a poll", over, 0},
 	}
 	for _, tt := range tests {
@@ -183,8 +197,8 @@ func TestAnswersOfOthers(t *testing.T) {
 			t.Errorf("%s: got %+v", tt.name, all)
 		}
 		ws.Close()
-		if err := ws.Answers(t.Context(), "another"); err == nil {
-			t.Errorf("%s: a closed set has an answer", tt.name)
+		if err := answers(t, ws, "another"); err == nil || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: got %v from a closed set", tt.name, err)
 		}
 	}
 }

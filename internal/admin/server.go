@@ -115,7 +115,7 @@ func local(h http.Handler) http.Handler {
 // loopback tells whether a host:port is this machine's own.
 func loopback(address string) bool {
 	a, err := netip.ParseAddrPort(address)
-	return err == nil && a.Addr().Unmap().IsLoopback()
+	return err == nil && a.Addr().IsLoopback()
 }
 
 func ok(w http.ResponseWriter) {

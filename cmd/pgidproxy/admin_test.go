@@ -93,7 +93,7 @@ func TestAdminCounts(t *testing.T) {
 	database := `{database="` + config.Database + `"}`
 	conn := session(t, through)
 	const insert = "INSERT INTO t VALUES (next_snowflake())"
-	for _, sql := range []string{"CREATE TABLE t (id bigint)", insert, insert, insert} {
+	for _, sql := range []string{"CREATE TABLE t (id bigint)", insert, insert, insert, "UPDATE t SET id = next_snowflake()"} {
 		if _, err := conn.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
@@ -107,8 +107,16 @@ func TestAdminCounts(t *testing.T) {
 		"pgidproxy_sessions":                           1,
 		"pgidproxy_sessions_opened_total":              1,
 		"pgidproxy_cancels_total":                      1,
-		"pgidproxy_plans":                              1,
-		`pgidproxy_plan_lookups_total{result="miss"}`:  1,
+		`pgidproxy_statements_total{done="passed"}`:    1,
+		`pgidproxy_statements_total{done="replaced"}`:  3,
+		`pgidproxy_statements_total{done="left"}`:      1,
+		`pgidproxy_left_total{reason="site"}`:          1,
+		`pgidproxy_left_total{reason="target"}`:        0,
+		`pgidproxy_ids_total{kind="snowflake"}`:        3,
+		`pgidproxy_ids_total{kind="uuidv7"}`:           0,
+		"pgidproxy_mint_refusals_total":                0,
+		"pgidproxy_plans":                              2,
+		`pgidproxy_plan_lookups_total{result="miss"}`:  2,
 		`pgidproxy_plan_lookups_total{result="hit"}`:   2,
 		`pgidproxy_session_bytes_total{side="client"}`: 0,
 		"pgidproxy_catalog_readable" + database:        1,

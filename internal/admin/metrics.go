@@ -85,7 +85,7 @@ func (m *Metrics) state(src *Sources) {
 	lookups := func(result string, value func() float64) {
 		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name:        "pgidproxy_plan_lookups_total",
-			Help:        "Texts that name a function of ours: whether their plan was kept (hit) or had to be made (miss).",
+			Help:        "Texts that may have something for us: whether their plan was kept (hit) or had to be made (miss).",
 			ConstLabels: prometheus.Labels{"result": result},
 		}, value))
 	}

@@ -79,6 +79,9 @@ func until(t *testing.T, admin, series string, want float64) {
 func TestAdminCounts(t *testing.T) {
 	t.Parallel()
 	direct := devpgtest.Database(t)
+	if err := execSQL(t.Context(), direct, "CREATE TABLE t (id bigint)"); err != nil {
+		t.Fatal(err)
+	}
 	p, through := serve(t, direct, "--node-id", "5", "--admin-listen", "127.0.0.1:0")
 	admin := p.adminURL(t)
 	for _, path := range []string{"/healthz", "/readyz"} {
@@ -91,9 +94,10 @@ func TestAdminCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	database := `{database="` + config.Database + `"}`
-	conn := session(t, through)
+	conn := watching(t, through)
+	before := scrape(t, admin)
 	const insert = "INSERT INTO t VALUES (next_snowflake())"
-	for _, sql := range []string{"CREATE TABLE t (id bigint)", insert, insert, insert, "UPDATE t SET id = next_snowflake()"} {
+	for _, sql := range []string{"SELECT 1", insert, insert, insert, "UPDATE t SET id = next_snowflake()"} {
 		if _, err := conn.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
 			t.Fatalf("%s: %v", sql, err)
 		}
@@ -103,21 +107,28 @@ func TestAdminCounts(t *testing.T) {
 	}
 	value := scrape(t, admin)
 	for series, want := range map[string]float64{
+		`pgidproxy_statements_total{done="passed"}`:   1,
+		`pgidproxy_statements_total{done="replaced"}`: 3,
+		`pgidproxy_statements_total{done="left"}`:     1,
+		`pgidproxy_left_total{reason="site"}`:         1,
+		`pgidproxy_left_total{reason="target"}`:       0,
+		`pgidproxy_ids_total{kind="snowflake"}`:       3,
+		`pgidproxy_ids_total{kind="uuidv7"}`:          0,
+		"pgidproxy_mint_refusals_total":               0,
+		"pgidproxy_cancels_total":                     1,
+		"pgidproxy_plans":                             2,
+		`pgidproxy_plan_lookups_total{result="miss"}`: 2,
+		`pgidproxy_plan_lookups_total{result="hit"}`:  2,
+		"pgidproxy_sessions":                          0,
+	} {
+		if got := value(series) - before(series); got != want {
+			t.Errorf("%s has grown by %v, want %v", series, got, want)
+		}
+	}
+	for series, want := range map[string]float64{
 		"pgidproxy_node":                               5,
 		"pgidproxy_sessions":                           1,
 		"pgidproxy_sessions_opened_total":              1,
-		"pgidproxy_cancels_total":                      1,
-		`pgidproxy_statements_total{done="passed"}`:    1,
-		`pgidproxy_statements_total{done="replaced"}`:  3,
-		`pgidproxy_statements_total{done="left"}`:      1,
-		`pgidproxy_left_total{reason="site"}`:          1,
-		`pgidproxy_left_total{reason="target"}`:        0,
-		`pgidproxy_ids_total{kind="snowflake"}`:        3,
-		`pgidproxy_ids_total{kind="uuidv7"}`:           0,
-		"pgidproxy_mint_refusals_total":                0,
-		"pgidproxy_plans":                              2,
-		`pgidproxy_plan_lookups_total{result="miss"}`:  2,
-		`pgidproxy_plan_lookups_total{result="hit"}`:   2,
 		`pgidproxy_session_bytes_total{side="client"}`: 0,
 		"pgidproxy_catalog_readable" + database:        1,
 		"pgidproxy_catalog_sessions" + database:        1,
@@ -150,7 +161,7 @@ func TestAdminCounts(t *testing.T) {
 func TestAdminNamesPassTheLinter(t *testing.T) {
 	t.Parallel()
 	p, through := serve(t, devpgtest.Database(t), "--node-id", "5", "--admin-listen", "127.0.0.1:0")
-	node(t, session(t, through), "SELECT next_snowflake()")
+	watching(t, through)
 	_, body := get(t, p.adminURL(t)+"/metrics")
 	problems, err := promlint.New(strings.NewReader(body)).Lint()
 	if err != nil || !strings.Contains(body, "\npgidproxy_catalog_readable{") {
@@ -196,12 +207,16 @@ func TestAdminThroughADrain(t *testing.T) {
 	}
 }
 
-// watching returns a session that has its database watched: its next statement
-// with a call finds the catalog, or that there is none.
+// watching returns a session whose proxy, node 5, has read its database's
+// catalog and goes on watching it.
 func watching(t *testing.T, through string) *pgx.Conn {
 	t.Helper()
 	conn := session(t, through)
-	node(t, conn, "SELECT next_snowflake()")
+	for end := time.Now().Add(patience); node(t, conn, "SELECT next_snowflake()") != 5; {
+		if time.Now().After(end) {
+			t.Fatal("the proxy replaces nothing")
+		}
+	}
 	return conn
 }
 

@@ -28,7 +28,10 @@ type planKey struct {
 type planCache struct {
 	limit int // entries
 
-	mu    sync.RWMutex
+	mu sync.RWMutex
+	// Beside the lock, whose cache line every lookup writes to anyway.
+	hits, misses atomic.Uint64
+
 	plans map[planKey]*planEntry
 	ring  []*planEntry
 	hand  int
@@ -56,8 +59,10 @@ func (c *planCache) get(catalog *Catalog, m Mode, shape []byte) *Plan {
 	}
 	c.mu.RUnlock()
 	if p == nil || !catalog.Still(p.Basis) {
+		c.misses.Add(1)
 		return nil
 	}
+	c.hits.Add(1)
 	if !e.used.Load() {
 		e.used.Store(true)
 	}

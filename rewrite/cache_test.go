@@ -102,6 +102,9 @@ func TestPlansDoNotGrow(t *testing.T) {
 	if n := r.Plans(); n != 1 {
 		t.Errorf("%d plans kept, want 1", n)
 	}
+	if hits, misses := r.Lookups(); hits != 999 || misses != 1 {
+		t.Errorf("%d hits, %d misses; want 999, 1", hits, misses)
+	}
 }
 
 func TestKnownShapeAllocatesNothing(t *testing.T) {

@@ -149,6 +149,9 @@ func (c *Catalog) At(generation uint64) *Catalog {
 // Known tells whether the catalog could be read.
 func (c *Catalog) Known() bool { return c.facts.data.Known }
 
+// Relations returns how many relations it holds.
+func (c *Catalog) Relations() int { return len(c.facts.data.Relations) }
+
 // A Basis is what a plan rests on. The zero Basis rests on nothing.
 type Basis struct {
 	frame *identity

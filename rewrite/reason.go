@@ -1,5 +1,10 @@
 package rewrite
 
+import (
+	"maps"
+	"slices"
+)
+
 // A Reason says why a call is left to the server. Its text is a short name for
 // counters; Sentence is for people.
 type Reason string
@@ -80,6 +85,9 @@ var sentences = map[Reason]string{
 	Unminted:      "the generator could not mint",
 	Failed:        "the transaction has failed, or may have",
 }
+
+// Reasons returns all reasons, sorted.
+func Reasons() []Reason { return slices.Sorted(maps.Keys(sentences)) }
 
 // Sentence says the reason in words, to follow "left to the server: ".
 func (r Reason) Sentence() string { return sentences[r] }

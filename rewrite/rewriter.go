@@ -105,6 +105,12 @@ func (r *Rewriter) ReplacesSerial() bool { return r.serial != SerialKept }
 // Plans returns the number of plans kept.
 func (r *Rewriter) Plans() int { return r.cache.len() }
 
+// Lookups returns how many texts had a plan that was kept, and for how many one
+// was made.
+func (r *Rewriter) Lookups() (hits, misses uint64) {
+	return r.cache.hits.Load(), r.cache.misses.Load()
+}
+
 var emptyPlan Plan
 
 // build plans the reduced text. The shape's tokens stay those of the whole one.

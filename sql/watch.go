@@ -84,6 +84,7 @@ type Watcher struct {
 	confirmed   uint64           // attempts that succeeded
 	expiry      *time.Timer      // ends valid
 	news        chan struct{}    // closed after each attempt
+	last        lastPolls
 
 	// Owned by the set, under its lock.
 	users   int           // sessions
@@ -274,6 +275,7 @@ func (w *Watcher) succeeded(changes, heard uint64) {
 	}
 	w.failures, w.pause = 0, 0
 	w.confirmed++
+	w.last.confirmed = time.Now()
 	if w.changes == changes && w.heard == heard {
 		w.valid, w.blind = true, false
 		n := w.confirmed
@@ -288,6 +290,7 @@ func (w *Watcher) failed(err error, changes uint64) {
 	if w.failures == 0 {
 		w.log.Warn("catalog cannot be read: calls are left to the server, or, where it never could be, replaced only where no table has to be known", "err", err)
 	}
+	w.last.err = err
 	w.pause = min(1<<w.failures, maxPause) - 1
 	w.failures = min(w.failures+1, maxPause)
 	if w.catalog == nil && w.changes == changes {

@@ -24,7 +24,7 @@ type devCommand struct {
 // Run serves until SIGINT or SIGTERM, then stops the server.
 func (c *devCommand) Run(env *environment) error {
 	// The port comes first: that it is taken should show before a server starts.
-	l, err := listen(c.Listen)
+	l, err := listen("--listen", c.Listen)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -15,7 +16,8 @@ import (
 )
 
 // A databaseURL is a connection string as libpq takes it, a URL or key=value
-// pairs. What it leaves out comes from libpq's environment variables and files.
+// pairs. What it leaves out comes from libpq's environment variables and files;
+// a database that none of them names is called like the user.
 type databaseURL struct {
 	config *pgx.ConnConfig // nil: none given
 }
@@ -30,6 +32,7 @@ func (u *databaseURL) UnmarshalText(text []byte) error {
 	if err != nil {
 		return errors.New(quoted.ReplaceAllString(err.Error(), "…"))
 	}
+	config.Database = cmp.Or(config.Database, config.User)
 	u.config = config
 	return nil
 }

@@ -19,6 +19,7 @@ var allowed = map[string][]string{
 	"rewrite":        {"gen"},
 	"wire":           {"gen", "rewrite"},
 	"sql":            {"gen", "rewrite"},
+	"internal/admin": {"rewrite", "sql", "wire"},
 	"internal/devpg": {},
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"syscall"
 	"time"
@@ -57,11 +56,12 @@ func (s *proxySettings) generator(node int) (*gen.Generator, error) {
 	return gen.New(gen.Config{Node: node, Policy: policy, RunAhead: s.RunAhead, ZeroStart: s.SequenceStart == "zero"})
 }
 
-// listen opens the proxy's port, and says what to do when that is taken.
-func listen(address string) (net.Listener, error) {
+// listen opens a port, and says what to do when that is taken. flag is where
+// its address comes from.
+func listen(flag, address string) (net.Listener, error) {
 	l, err := wire.Listen(address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is in use by another program: end that, or choose another address with --listen (port 0 takes any free one)", address)
+		return nil, fmt.Errorf("%s is in use by another program: end that, or choose another address with %s (port 0 takes any free one)", address, flag)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
@@ -74,18 +74,46 @@ type proxy struct {
 	settings  proxySettings
 	config    *pgx.ConnConfig // the server, and our own database and role on it
 	generator *gen.Generator
+	admin     net.Listener // for metrics and health, which serve closes; nil: none
 }
 
 // firstCatalog bounds how long the port stays closed for the first reading of
 // the catalog, whose failures are logged.
 const firstCatalog = 10 * time.Second
 
-// serve reads the catalog, opens the port, calls ready and serves until the
-// environment's context is done and all sessions have ended.
+// serve starts to serve metrics and health, reads the catalog, opens the port,
+// calls ready and serves until the environment's context is done and all
+// sessions have ended.
 func (p *proxy) serve(env *environment, open func() (net.Listener, error), ready func(net.Addr)) error {
 	watchers := sql.NewWatchers(p.config, env.log)
 	watchers.Node = p.generator.Node()
 	defer watchers.Close()
+	shared := p.hooks()
+	config := wire.Config{
+		Upstream: &p.config.Config,
+		Hooks: func(database string) wire.Hooks {
+			h := shared
+			h.Catalog = watchers.Database(database)
+			h.Serial = func(s rewrite.Serial) {
+				env.log.Warn("an auto-increment column is left as it is: "+s.Reason.Sentence(), "column", s.Column, "type", s.Type, "database", database)
+			}
+			return h
+		},
+		Closed:       func(i wire.SessionInfo) { watchers.Release(i.Database) },
+		Log:          env.log,
+		DrainTimeout: p.settings.DrainTimeout,
+	}
+	if p.admin != nil {
+		o := p.observe(env.log, watchers, shared.Rewriter)
+		defer o.server.Close()
+		shared.Observer = o.metrics
+		config.Opened, config.Cancelled = o.metrics.Opened, o.metrics.Cancelled
+		config.Closed = func(i wire.SessionInfo) {
+			o.metrics.Closed(i)
+			watchers.Release(i.Database)
+		}
+		open = o.follow(open)
+	}
 	ctx, cancel := context.WithTimeout(env.ctx, firstCatalog)
 	watchers.Database(p.config.Database).Fresh(ctx)
 	watchers.Release(p.config.Database)
@@ -94,14 +122,8 @@ func (p *proxy) serve(env *environment, open func() (net.Listener, error), ready
 	if err != nil {
 		return err
 	}
-	server, err := wire.NewServer(wire.Config{
-		Listeners:    []net.Listener{l},
-		Upstream:     &p.config.Config,
-		Hooks:        p.hooks(watchers, env.log),
-		Closed:       func(i wire.SessionInfo) { watchers.Release(i.Database) },
-		Log:          env.log,
-		DrainTimeout: p.settings.DrainTimeout,
-	})
+	config.Listeners = []net.Listener{l}
+	server, err := wire.NewServer(config)
 	if err != nil {
 		l.Close()
 		return err
@@ -110,9 +132,9 @@ func (p *proxy) serve(env *environment, open func() (net.Listener, error), ready
 	return server.Serve(env.ctx)
 }
 
-// hooks gives the hooks of a session by its database.
-func (p *proxy) hooks(watchers *sql.Watchers, log *slog.Logger) func(database string) wire.Hooks {
-	shared := wire.Hooks{
+// hooks gives what the hooks of all sessions have in common.
+func (p *proxy) hooks() wire.Hooks {
+	h := wire.Hooks{
 		Rewriter: rewrite.New(rewrite.Config{PlanCache: p.settings.PlanCache, Serial: p.settings.ReplaceSerial.mode()}),
 		Mint: func(snow []int64, uuids []gen.UUID) error {
 			if err := p.generator.Snowflakes(snow); err != nil {
@@ -123,14 +145,7 @@ func (p *proxy) hooks(watchers *sql.Watchers, log *slog.Logger) func(database st
 		Limit: int(p.settings.RewriteLimit),
 	}
 	if p.settings.Clock == gen.Wait.String() {
-		shared.MintReady = p.generator.WaitReady
+		h.MintReady = p.generator.WaitReady
 	}
-	return func(database string) wire.Hooks {
-		h := shared
-		h.Catalog = watchers.Database(database)
-		h.Serial = func(s rewrite.Serial) {
-			log.Warn("an auto-increment column is left as it is: "+s.Reason.Sentence(), "column", s.Column, "type", s.Type, "database", database)
-		}
-		return h
-	}
+	return h
 }

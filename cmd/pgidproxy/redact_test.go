@@ -50,6 +50,16 @@ func TestDatabaseURLErrorsHoldNoPasswords(t *testing.T) {
 	}
 }
 
+func TestDatabaseURLNamesADatabase(t *testing.T) {
+	t.Setenv("PGDATABASE", "")
+	for text, want := range map[string]string{"postgres://u@h/db": "db", "postgres://u@h": "u", "host=h user=u": "u", "host=h user=u dbname=db": "db"} {
+		var u databaseURL
+		if err := u.UnmarshalText([]byte(text)); err != nil || u.config.Database != want {
+			t.Errorf("%s: got %q, %v, want %q", text, u.config.Database, err, want)
+		}
+	}
+}
+
 func TestByteSize(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]byteSize{"0": 0, "4096": 4096, "1MiB": 1 << 20, "512 KiB": 512 << 10, "2kB": 2000, "7B": 7, "1GiB": 1 << 30} {

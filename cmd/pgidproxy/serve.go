@@ -9,6 +9,7 @@ type serveCommand struct {
 	DatabaseURL databaseURL `required:"" help:"The server that clients are connected to, and the database and role that the proxy reads the catalog with. Everything that libpq takes: a URL, or key=value pairs."`
 	Listen      string      `default:"127.0.0.1:6432" help:"Address that clients connect to: host:port, or the absolute path of a Unix socket."`
 	NodeID      *int        `help:"Node number of this proxy, 0 to 1023. No other proxy and no database's functions may have it at the same time."`
+	AdminListen string      `help:"Address that metrics and health are served on over HTTP (/metrics, /healthz, /readyz): host:port, or the absolute path of a Unix socket. Without it they are not."`
 	Install     string      `enum:"auto,never" default:"auto" help:"Install the functions into the URL's database when the role may: ${enum}."`
 
 	proxySettings
@@ -32,11 +33,19 @@ func (c *serveCommand) Run(env *environment) error {
 		return err
 	}
 	p := &proxy{settings: c.proxySettings, config: c.DatabaseURL.config, generator: generator}
+	reported := []any{"node", *c.NodeID, "server", p.config.Host, "database", p.config.Database}
+	if c.AdminListen != "" {
+		// That it is taken should show before the database is touched.
+		if p.admin, err = listen("--admin-listen", c.AdminListen); err != nil {
+			return err
+		}
+		defer p.admin.Close()
+		reported = append(reported, "admin", p.admin.Addr().String())
+	}
 	if err := c.prepare(env); err != nil {
 		return err
 	}
-	return p.serve(env, func() (net.Listener, error) { return listen(c.Listen) }, func(addr net.Addr) {
-		env.log.Info("ready", "listen", addr.String(), "node", *c.NodeID,
-			"server", c.DatabaseURL.config.Host, "database", c.DatabaseURL.config.Database)
+	return p.serve(env, func() (net.Listener, error) { return listen("--listen", c.Listen) }, func(addr net.Addr) {
+		env.log.Info("ready", append([]any{"listen", addr.String()}, reported...)...)
 	})
 }

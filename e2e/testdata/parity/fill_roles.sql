@@ -364,10 +364,10 @@ INSERT INTO rp(k) VALUES (1) RETURNING *
 same
 SET ROLE e2e_app
 
-same
+either
 INSERT INTO ra(name) VALUES ('a')
 
-same
+either
 INSERT INTO ra VALUES (DEFAULT, 'a')
 
 same

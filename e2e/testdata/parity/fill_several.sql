@@ -157,7 +157,7 @@ same simple on g
 SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM public.sv WHERE name = 'twice' UNION ALL SELECT id FROM t WHERE name = 'twice') x
 
 # COPY between inserts; a failed one.
-proxy simple
+any simple
 INSERT INTO acct(name) VALUES ('before copy') RETURNING id; COPY acct(name) FROM STDIN; INSERT INTO acct(name) VALUES ('after copy') RETURNING id
 ----
 copied 1
@@ -166,7 +166,7 @@ copied 2
 server simple
 SELECT id FROM acct WHERE name LIKE 'copied%' ORDER BY name
 
-proxy simple
+any simple
 INSERT INTO acct(name) VALUES ('before copy') RETURNING id; COPY acct(name) FROM STDIN; INSERT INTO acct(name) VALUES ('after copy') RETURNING id
 
 # Extended: only one statement may be prepared.

@@ -334,7 +334,7 @@ INSERT INTO young(name) VALUES ('a') RETURNING *
 same on ro
 BEGIN READ ONLY
 
-same on ro
+either on ro
 INSERT INTO acct(name) VALUES ('read only')
 
 same on ro

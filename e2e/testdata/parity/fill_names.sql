@@ -80,7 +80,8 @@ INSERT INTO nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn(name
 same
 CREATE TABLE "üüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüü" (name text, "üüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüü" uuid DEFAULT uuidv7())
 
-proxy
+# (62 bytes, which with the quotes look like more than 63.)
+any ready
 INSERT INTO "üüüüüüüüüüüüüüüüüüüüüüüüüüüüüüü"(name) VALUES ('a') RETURNING *
 
 any ready

@@ -13,7 +13,7 @@ BEGIN
   ELSIF tg_event OPERATOR(pg_catalog.=) 'sql_drop' THEN
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_event_trigger_dropped_objects() o
         WHERE NOT o.is_temporary AND (o.original OR o.object_type OPERATOR(pg_catalog.<>) 'rule')
-        AND o.object_type OPERATOR(pg_catalog.=) ANY (ARRAY['table', 'table column', 'foreign table', 'view', 'rule',
+        AND o.object_type OPERATOR(pg_catalog.=) ANY (ARRAY['table', 'table column', 'foreign table', 'view', 'materialized view', 'sequence', 'rule',
           'function', 'procedure', 'aggregate', 'operator', 'type', 'schema'])) THEN
       RETURN;
     END IF;

@@ -53,7 +53,7 @@ func readCatalog(ctx context.Context, conn *pgx.Conn, node int) (r reading, err 
 
 func (r *reading) load(ctx context.Context, tx pgx.Tx, node int) error {
 	// Functions are named in full; operators and types are found through the path.
-	if _, err := tx.Exec(ctx, "SET LOCAL search_path = pg_catalog"); err != nil {
+	if _, err := tx.Exec(ctx, within, pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}
 	s, err := readServer(ctx, tx)

@@ -47,6 +47,7 @@ func (c InstalledConfig) equal(o InstalledConfig) bool {
 
 // querier is a connection or a transaction.
 type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 

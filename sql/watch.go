@@ -230,23 +230,31 @@ func (w *Watcher) poll(ctx context.Context, conn *pgx.Conn) (*pgx.Conn, look, er
 		}
 		conn = c
 	}
+	err := undisturbed(ctx, conn, func(q querier) (err error) {
+		l, err = w.look(ctx, q)
+		return err
+	})
+	return conn, l, err
+}
+
+func (w *Watcher) look(ctx context.Context, q querier) (l look, err error) {
 	var fingerprint, config, migrations string
 	var installed, migrating bool
-	rows, _ := conn.Query(ctx, fingerprintQuery)
-	_, err := pgx.ForEachRow(rows, []any{&fingerprint, &installed, &migrating}, func() error {
+	rows, _ := q.Query(ctx, fingerprintQuery)
+	_, err = pgx.ForEachRow(rows, []any{&fingerprint, &installed, &migrating}, func() error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		l.heard = w.heard
 		return nil
 	})
 	if err == nil && installed {
-		err = conn.QueryRow(ctx, configQuery).Scan(&config)
+		err = q.QueryRow(ctx, configQuery).Scan(&config)
 	}
 	if err == nil && migrating {
-		err = conn.QueryRow(ctx, migrationsQuery).Scan(&migrations)
+		err = q.QueryRow(ctx, migrationsQuery).Scan(&migrations)
 	}
 	l.fingerprint = fingerprint + "/" + config + "/" + migrations
-	return conn, l, err
+	return l, err
 }
 
 // adopt makes r the catalog. Plans stay that rest on what it says as the last one

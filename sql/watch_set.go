@@ -24,13 +24,6 @@ const (
 	keepUnread = 32
 )
 
-// onConnect makes the connection independent of what is set for the role, the
-// database and the server. It is not part of the start-up packet, for the sake
-// of poolers that refuse settings there. standard_conforming_strings and jit:
-// the texts are ours, and run too briefly for compiling them to pay.
-const onConnect = `SET search_path = pg_catalog; SET statement_timeout = 10000; SET lock_timeout = 0;
-	SET idle_in_transaction_session_timeout = 60000; SET standard_conforming_strings = on; SET jit = off`
-
 // Watchers holds a Watcher for each database that sessions were opened to. It
 // is safe for concurrent use. A database without sessions is not watched, so
 // that the proxy's own connection does not stand in the way of DROP DATABASE.
@@ -63,11 +56,7 @@ func NewWatchers(config *pgx.ConnConfig, log *slog.Logger) *Watchers {
 		config.ConnectTimeout = connectTimeout
 	}
 	config.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
-		if err := conn.Exec(ctx, onConnect).Close(); err != nil {
-			return err
-		}
-		_ = conn.Exec(ctx, listen).Close()
-		return nil
+		return setUp(ctx, conn)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Watchers{config: config, log: log, stale: staleAfter, ctx: ctx, cancel: cancel, all: map[string]*Watcher{}}

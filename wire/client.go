@@ -174,6 +174,13 @@ func (s *Session) planned(names []byte) bool {
 // as it comes. When it sets s.wait it has done nothing.
 func (s *Session) handle(seen []byte, total int, out *Spans) {
 	whole := len(seen) == total
+	if s.awaitSignOn(seen[0]) {
+		return
+	}
+	if s.passive {
+		s.forward(seen, total, out)
+		return
+	}
 	if s.skipping && seen[0] != msgSync {
 		s.forward(seen, total, out)
 		return

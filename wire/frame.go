@@ -18,8 +18,10 @@ const (
 	msgFlush        = 'H'
 	msgFunctionCall = 'F'
 	msgParse        = 'P'
+	msgPassword     = 'p'
 	msgQuery        = 'Q'
 	msgSync         = 'S'
+	msgTerminate    = 'X'
 
 	msgAuthentication       = 'R'
 	msgBindComplete         = '2'

@@ -24,6 +24,7 @@ func (s *Session) Server(in []byte, out *Spans) {
 			i += s.serverCollect(in[i:], out)
 		}
 	}
+	s.signOn()
 	if s.known != nil && !s.unsure() {
 		close(s.known)
 		s.known = nil

@@ -41,6 +41,7 @@ type Session struct {
 
 	known   chan struct{} // closed once it is sure what the unnamed statement is; nil: no message waits for that
 	expired bool          // the last such wait came to its bound first
+	signed  chan struct{} // closed at the first ReadyForQuery; nil: no message waits for that
 
 	toServer []byte // bytes made for the server in this chunk; owned by Client
 	toClient []byte // bytes made for the client in this chunk; owned by Server

@@ -55,6 +55,18 @@ type harness struct {
 }
 
 func newHarness(t testing.TB, chunk int) *harness {
+	h := unsigned(t, chunk)
+	h.signOn()
+	return h
+}
+
+func (h *harness) signOn() {
+	h.server(status("standard_conforming_strings", "on"), status("client_encoding", "UTF8"),
+		status("server_encoding", "UTF8"), ready('I'))
+}
+
+// unsigned is a session that the server has not let in yet.
+func unsigned(t testing.TB, chunk int) *harness {
 	h := &harness{t: t, chunk: chunk, catalog: &fakeCatalog{now: newCatalog(1, "t")}}
 	h.s = NewSession(Hooks{
 		Rewriter: rewrite.New(rewrite.Config{}),
@@ -75,8 +87,6 @@ func newHarness(t testing.TB, chunk int) *harness {
 		Catalog: h.catalog,
 		Limit:   1 << 20,
 	}, SessionOptions{})
-	h.server(status("standard_conforming_strings", "on"), status("client_encoding", "UTF8"),
-		status("server_encoding", "UTF8"), ready('I'))
 	return h
 }
 

@@ -14,8 +14,12 @@ func TestDevKeepsItsData(t *testing.T) {
 	dir := filepath.Join(tempDir(t), "data")
 	p := start(t, "dev", "--listen", "127.0.0.1:0", "--data-dir", dir)
 	conn := session(t, p.match(t, psqlURL))
+	if _, err := conn.Exec(t.Context(), "CREATE TABLE t (id bigint PRIMARY KEY DEFAULT next_snowflake(), name text)"); err != nil {
+		t.Fatal(err)
+	}
+	for node(t, conn, "SELECT next_snowflake()") != 0 { // until the catalog has been read again
+	}
 	for _, sql := range []string{
-		"CREATE TABLE t (id bigint PRIMARY KEY DEFAULT next_snowflake(), name text)",
 		"INSERT INTO t (id, name) VALUES (next_snowflake(), 'proxy'), (next_snowflake(), 'proxy too')",
 		"INSERT INTO t (name) VALUES ('default')",
 		"INSERT INTO t (name) SELECT 'left' FROM t WHERE name = 'proxy'",

@@ -52,7 +52,8 @@ type Table struct {
 	Schema, Name string
 	Columns      []string  // in the order of the table, without dropped ones
 	Defaults     []Default // in the order of Columns
-	Unique       bool      // no other relation has the name, in any schema
+	Unique       bool      // no other permanent relation has the name, in any schema
+	Shadowed     bool      // a temporary relation of some session has it
 	Why          Reason    // why its defaults are left to the server; "": they are not
 }
 
@@ -63,7 +64,7 @@ type Default struct {
 }
 
 func (t *Table) equal(o *Table) bool {
-	return t.Schema == o.Schema && t.Name == o.Name && t.Unique == o.Unique && t.Why == o.Why &&
+	return t.Schema == o.Schema && t.Name == o.Name && t.Unique == o.Unique && t.Shadowed == o.Shadowed && t.Why == o.Why &&
 		slices.Equal(t.Columns, o.Columns) && slices.Equal(t.Defaults, o.Defaults)
 }
 

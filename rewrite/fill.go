@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -81,6 +82,8 @@ func (n *named) table(schema string) (*Table, Reason) {
 			return t, t.Why
 		case schema == "" && !t.Unique:
 			return t, Ambiguous
+		case schema == "" && t.Shadowed:
+			return t, Temporary
 		case schema == "":
 			return t, t.Why
 		}
@@ -137,7 +140,7 @@ func (p *planner) fill(s *pg.InsertStmt) {
 	if o == nil || len(o.gaps) == 0 || p.calls[o.gaps[0].call].Reason != "" {
 		return
 	}
-	why := p.fillable(s, o.table)
+	why := p.fillable(s, o)
 	var at insertSites
 	if why == "" {
 		var ok bool
@@ -157,7 +160,14 @@ func (p *planner) fill(s *pg.InsertStmt) {
 
 // fillable tells why an INSERT into a table with defaults of ours is not filled,
 // "" when it is.
-func (p *planner) fillable(s *pg.InsertStmt, t *Table) Reason {
+func (p *planner) fillable(s *pg.InsertStmt, o *omission) Reason {
+	t := o.table
+	for _, name := range o.added(s) {
+		if !utf8.ValidString(name) {
+			return Form
+		}
+		p.escapes = p.escapes || !isASCII([]byte(name))
+	}
 	q := s.SelectStmt.GetSelectStmt()
 	if q == nil {
 		if len(s.Cols) > 0 {
@@ -184,6 +194,22 @@ func (p *planner) fillable(s *pg.InsertStmt, t *Table) Reason {
 		return ""
 	}
 	return p.fillableArm(q, width, rowWidth(q), t)
+}
+
+// added returns the names of columns that are put into the text of an INSERT: those
+// that it does not give, and, where it has no list, before them those that it does.
+func (o *omission) added(s *pg.InsertStmt) []string {
+	var names []string
+	for _, g := range o.gaps {
+		if g.token < 0 {
+			names = append(names, o.table.Columns[g.column])
+		}
+	}
+	if len(names) == 0 || len(s.Cols) > 0 {
+		return names
+	}
+	width := min(rowWidth(s.SelectStmt.GetSelectStmt()), len(o.table.Columns))
+	return append(slices.Clone(o.table.Columns[:width]), names...)
 }
 
 // fillableArm does so for the SELECT of an INSERT, or an arm of it.
@@ -331,28 +357,25 @@ func (p *planner) closing(i int) int {
 
 // fillGaps makes the edits.
 func (p *planner) fillGaps(s *pg.InsertStmt, o *omission, at insertSites) {
-	var columns []string
 	var kinds []EditKind
 	for _, g := range o.gaps {
 		if g.token >= 0 {
 			p.edits = append(p.edits, Edit{From: g.token, To: g.token + 1, Kind: g.kind})
 			continue
 		}
-		columns = append(columns, quoteIdent(o.table.Columns[g.column]))
 		kinds = append(kinds, g.kind)
 	}
-	if len(columns) == 0 {
-		return
+	var columns []string
+	for _, name := range o.added(s) {
+		columns = append(columns, quoteIdent(name))
 	}
-	if at.list > 0 {
-		p.edits = append(p.edits, Edit{From: at.list, To: at.list, Kind: Text, Text: ", " + strings.Join(columns, ", ")})
-	} else {
-		var all []string
-		for _, c := range o.table.Columns[:rowWidth(s.SelectStmt.GetSelectStmt())] {
-			all = append(all, quoteIdent(c))
-		}
-		p.edits = append(p.edits, Edit{From: at.target, To: at.target, Kind: Text,
-			Text: "(" + strings.Join(append(all, columns...), ", ") + ")"})
+	switch list := strings.Join(columns, ", "); {
+	case len(kinds) == 0:
+		return
+	case at.list > 0:
+		p.edits = append(p.edits, Edit{From: at.list, To: at.list, Kind: Text, Text: ", " + list})
+	default:
+		p.edits = append(p.edits, Edit{From: at.target, To: at.target, Kind: Text, Text: "(" + list + ")"})
 	}
 	if d := at.defaults; d > 0 {
 		p.edits = append(p.edits, Edit{From: d, To: d + 1, Kind: Text, Text: "VALUES"})

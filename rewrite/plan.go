@@ -31,6 +31,7 @@ type planner struct {
 	stmt    *pg.Node  // the statement at hand
 	pending []pending // its calls that may be replaced, if nothing else speaks against it
 	filled  bool      // defaults were filled in
+	escapes bool      // names that are put in are written with escapes
 	serials []Serial
 }
 
@@ -99,7 +100,7 @@ func (p *planner) plan() *Plan {
 	}
 	return &Plan{
 		Edits: p.edits, Calls: p.calls, Relations: slices.Compact(p.using), names: names,
-		Basis: Basis{frame: p.facts.frame, names: p.asked, local: p.local},
+		escapes: p.escapes, Basis: Basis{frame: p.facts.frame, names: p.asked, local: p.local},
 	}
 }
 

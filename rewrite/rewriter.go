@@ -38,6 +38,7 @@ type Plan struct {
 	Relations []string // names of the relations that the plan relies on
 	Basis     Basis
 
+	escapes bool // names are put in with Unicode escapes, which a server in SQL_ASCII does not read
 	names   bool // a name in the text is not ASCII, so that it is read right in UTF-8 only
 	passing bool // not to be kept: the text may have failed for one of its constants
 }
@@ -94,6 +95,7 @@ func (r *Rewriter) Plan(sc *Scratch, text []byte, c *Catalog, m Mode) *Prepared 
 	}
 	p.plan = plan
 	p.Relations, p.Basis, p.NonASCIINames = plan.Relations, plan.Basis, plan.names
+	p.Escapes = plan.escapes
 	p.Replaces = len(plan.Edits) > 0
 	p.count()
 	return p

@@ -16,6 +16,7 @@ type Prepared struct {
 	Backslash         bool // see Shape
 	NonASCII          bool
 	NonASCIINames     bool     // a name is read right in UTF-8 only
+	Escapes           bool     // Unicode escapes are put in, which a server in SQL_ASCII does not read
 	Relations         []string // names of the relations that the plan relies on
 	Basis             Basis
 	Serials           []Serial // of PlanSerial

@@ -113,7 +113,7 @@ func (r *reading) loadDefaults(ctx context.Context, tx pgx.Tx) error {
 	var t rewrite.Table
 	var columns, filled []string
 	var uuids []bool
-	_, err = pgx.ForEachRow(rows, []any{&t.Schema, &t.Name, &columns, &filled, &uuids, &t.Unique, &t.Why}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&t.Schema, &t.Name, &columns, &filled, &uuids, &t.Unique, &t.Shadowed, &t.Why}, func() error {
 		t.Columns, t.Defaults = slices.Clone(columns), nil
 		for i, name := range filled {
 			kind := rewrite.Snowflake

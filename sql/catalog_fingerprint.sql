@@ -6,6 +6,11 @@ SELECT pg_catalog.concat_ws(',', pg_catalog.current_setting('server_version_num'
   (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()),
   (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(c.oid, c.xmin), 0)))
     FROM pg_catalog.pg_class c WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'f', 'm', 'S') AND c.relpersistence <> 't'),
+  (SELECT pg_catalog.concat_ws(':', count(*), sum(c.oid::bigint)) FROM pg_catalog.pg_class c
+    WHERE c.relpersistence = 't' AND c.relkind IN ('r', 'v', 'p', 'S') AND EXISTS (
+      SELECT FROM pg_catalog.pg_class o WHERE o.relname = c.relname AND o.relpersistence <> 't')),
+  (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(m.roleid, m.member), 0)))
+    FROM pg_catalog.pg_auth_members m WHERE m.roleid IN ('pg_write_all_data'::pg_catalog.regrole, 'pg_read_all_data'::pg_catalog.regrole)),
   (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(a.attrelid, a.attnum, a.xmin), 0)))
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
     WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'f') AND c.relpersistence <> 't'),

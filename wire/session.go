@@ -225,7 +225,7 @@ func (s *Session) mint(snow, uuids int) bool {
 // syntax and encoding are known, and nothing under way may change them.
 func (s *Session) readable(p *rewrite.Prepared) bool {
 	switch {
-	case s.settings.conforming == '0':
+	case s.settings.conforming == '0', p.Escapes && s.settings.server.is("SQL_ASCII"):
 		return false
 	case !p.Backslash && !p.NonASCII:
 		return true

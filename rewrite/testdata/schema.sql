@@ -53,3 +53,4 @@ CREATE TABLE granted (id bigint DEFAULT next_snowflake(), name text);
 CREATE TABLE twin (id bigint DEFAULT next_snowflake(), name text);
 CREATE TABLE other.twin (id bigint, name text);
 CREATE TABLE moved (id bigint DEFAULT next_snowflake(), name text);
+CREATE TABLE hidden (id bigint DEFAULT next_snowflake(), name text);

@@ -155,13 +155,13 @@ func TestFillEncodings(t *testing.T) {
 						sql = strings.ReplaceAll(sql, "?", name)
 						st := step{text: sql, once: true}
 						if d := diff(a.query(st), b.query(st)); d != "" {
-							t.Errorf("%s: through the proxy (+) and directly (-):\n%s", sql, d)
+							t.Fatalf("%s: through the proxy (+) and directly (-):\n%s", sql, d)
 						}
 						if strings.HasPrefix(sql, "INSERT INTO plain(name) VALUES ('a')") && (len(b.mask.ids) == before || !b.mask.byProxy(b.mask.ids[before])) {
 							t.Errorf("%s: not filled", sql)
 						}
 						if d := diff(a.prepareUnnamed(st), b.prepareUnnamed(st)); d != "" {
-							t.Errorf("%s, prepared: through the proxy (+) and directly (-):\n%s", sql, d)
+							t.Fatalf("%s, prepared: through the proxy (+) and directly (-):\n%s", sql, d)
 						}
 					}
 				})

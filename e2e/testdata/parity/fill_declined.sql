@@ -202,10 +202,10 @@ same on latin
 RESET client_encoding
 
 # Bytes that are no text.
-either ready escaped
+either ready once escaped
 INSERT INTO acct(name) VALUES ('\xff')
 
-either ready escaped
+either ready once escaped
 INSERT INTO acct("\xc3") VALUES ('a')
 
 # Values of the statement's own beside the default. (After DO the session at hand

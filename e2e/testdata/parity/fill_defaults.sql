@@ -3,8 +3,11 @@
 same
 CREATE TABLE d_bare (name text, id bigint DEFAULT next_snowflake(), u uuid DEFAULT uuidv7())
 
-same
+same to 17
 CREATE TABLE d_qualified (name text, id int8 DEFAULT public.next_snowflake(), u uuid DEFAULT (public.uuidv7())) WITH (fillfactor = 50)
+
+same from 18
+CREATE TABLE d_qualified (name text, id int8 DEFAULT public.next_snowflake(), u uuid DEFAULT (pg_catalog.uuidv7())) WITH (fillfactor = 50)
 
 same to 17
 CREATE TABLE d_parens (name text, id bigint DEFAULT ((((next_snowflake ( ))))), u uuid DEFAULT /* ours */ "public"."uuidv7" ( ))

@@ -93,6 +93,32 @@ INSERT INTO "üüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüü�
 either ready
 INSERT INTO "üüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüü"(name, "üüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüx") VALUES ('a', NULL)
 
+same ready
+INSERT INTO "üüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüü"(name, "üüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüü") VALUES ('a', NULL) RETURNING *
+
+any ready
+INSERT INTO "üüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüü"("üüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüüü", name) VALUES (DEFAULT, 'a'), ('00000000-0000-0000-0000-000000000000', 'b') RETURNING *
+
+# Backslashes, quotes, new lines and characters outside of the first plane.
+same
+CREATE TABLE "o\d""d𝄞" ("ü\x" text, "a\b" bigint DEFAULT next_snowflake(), "ü""q" uuid DEFAULT uuidv7(), "new
+line""" bigint DEFAULT next_snowflake(), "𝄞" int, "	tab" text DEFAULT 'tab', "U&""x" uuid DEFAULT uuidv7(), " " int)
+
+proxy
+INSERT INTO "o\d""d𝄞"("𝄞") VALUES (1) RETURNING *
+
+proxy
+INSERT INTO "o\d""d𝄞" VALUES ('x') RETURNING *
+
+proxy
+INSERT INTO "o\d""d𝄞" VALUES ('x', DEFAULT, NULL, 5), ('y', 6, DEFAULT, DEFAULT) RETURNING *
+
+proxy
+INSERT INTO "o\d""d𝄞" AS "ü" DEFAULT VALUES RETURNING "ü".*
+
+proxy
+INSERT INTO U&"o\\d""d\+01D11E"(" ") SELECT 1 UNION ALL SELECT 2 RETURNING *
+
 # Words of the grammar as names.
 same
 CREATE TABLE "values" ("default" bigint DEFAULT next_snowflake(), "select" text, "returning" uuid DEFAULT uuidv7(), "user" text DEFAULT current_user)

@@ -34,6 +34,7 @@ type CatalogData struct {
 
 	Relations []Relation // all permanent ones
 	Tables    []Table    // those with a default of ours
+	Temporary []string   // names of permanent relations that temporary ones of any session have too
 	Functions map[string]bool
 	Operators map[string]bool // true when every overload of the name gives one value
 }
@@ -53,7 +54,6 @@ type Table struct {
 	Columns      []string  // in the order of the table, without dropped ones
 	Defaults     []Default // in the order of Columns
 	Unique       bool      // no other permanent relation has the name, in any schema
-	Shadowed     bool      // a temporary relation of some session has it
 	Why          Reason    // why its defaults are left to the server; "": they are not
 }
 
@@ -64,7 +64,7 @@ type Default struct {
 }
 
 func (t *Table) equal(o *Table) bool {
-	return t.Schema == o.Schema && t.Name == o.Name && t.Unique == o.Unique && t.Shadowed == o.Shadowed && t.Why == o.Why &&
+	return t.Schema == o.Schema && t.Name == o.Name && t.Unique == o.Unique && t.Why == o.Why &&
 		slices.Equal(t.Columns, o.Columns) && slices.Equal(t.Defaults, o.Defaults)
 }
 
@@ -88,10 +88,11 @@ type facts struct {
 type named struct {
 	relations []Relation
 	tables    []Table
+	temporary bool // some session has a temporary one
 }
 
 func (n *named) equal(o *named) bool {
-	return slices.Equal(n.relations, o.relations) &&
+	return n.temporary == o.temporary && slices.Equal(n.relations, o.relations) &&
 		slices.EqualFunc(n.tables, o.tables, func(a, b Table) bool { return a.equal(&b) })
 }
 
@@ -118,6 +119,9 @@ func NewCatalog(d CatalogData) *Catalog {
 		n := at(t.Name)
 		n.tables = append(n.tables, t)
 		f.fills = f.fills || t.Why == ""
+	}
+	for _, name := range d.Temporary {
+		at(name).temporary = true
 	}
 	return &Catalog{generation: d.Generation, facts: f}
 }
@@ -184,7 +188,8 @@ func (c *Catalog) Still(b Basis) bool {
 func (c *Catalog) Types(b Basis) bool { return b.local && c.Still(b) }
 
 // plain tells whether every relation that the name may mean is an ordinary or
-// partitioned table without INSERT rules, and there is one.
+// partitioned table without INSERT rules, and there is one: of a temporary one
+// that is not known.
 func (n *named) plain(schema string) bool {
 	return n.every(schema, func(r Relation) bool { return r.Plain })
 }
@@ -195,7 +200,7 @@ func (n *named) withoutRules(schema string) bool {
 }
 
 func (n *named) every(schema string, ok func(Relation) bool) bool {
-	if n == nil {
+	if n == nil || schema == "" && n.temporary {
 		return false
 	}
 	found := false

@@ -56,6 +56,18 @@ var endsTarget = map[string]bool{
 	"on": true, "returning": true,
 }
 
+// endsTarget tells whether token i cannot go on with an entry of a list.
+func (p *planner) endsTarget(i int) bool {
+	switch p.kind(i) {
+	case 0, RParen, RBracket, Comma, Semicolon:
+		return true
+	case Ident:
+		word, _ := identName(p.tokens[i], p.text)
+		return endsTarget[word]
+	}
+	return false
+}
+
 // targetEnd returns the index of the token behind an entry of a list.
 func (p *planner) targetEnd(t *pg.ResTarget) int {
 	parens, cases := 0, 0
@@ -78,10 +90,13 @@ func (p *planner) targetEnd(t *pg.ResTarget) int {
 			switch word, _ := identName(p.tokens[i], p.text); {
 			case p.word(i-1, "as") && !p.word(i-2, "as"): // a name
 			case word == "from" && p.word(i-1, "distinct"): // IS DISTINCT FROM
+			case word == "for" && p.word(i-1, "collation") && p.kind(i+1) == LParen: // a function
 			case word == "case":
-				cases++
+				if !p.endsTarget(i + 1) { // else a name
+					cases++
+				}
 			case word == "end":
-				cases--
+				cases = max(cases-1, 0) // without a CASE a name
 			case cases == 0 && endsTarget[word]:
 				return i
 			}

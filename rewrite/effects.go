@@ -16,6 +16,7 @@ type Effects struct {
 	Renamed  [][2]string // old and new names of relations, which may be temporary ones
 	TempAny  bool        // temporary relations of any name
 	Settings bool        // settings that decide how a text is read or what its names mean
+	Constant bool        // settings that may decide what a constant in a text means, such as DateStyle
 	Reverts  bool        // settings that the open transaction has changed
 	DropAll  bool        // all prepared statements end
 	Drop     []string    // prepared statements that end, or are made by SQL
@@ -65,6 +66,7 @@ func (e *Effects) add(o Effects) {
 	e.Schema = e.Schema || o.Schema
 	e.TempAny = e.TempAny || o.TempAny
 	e.Settings = e.Settings || o.Settings
+	e.Constant = e.Constant || o.Constant
 	e.Reverts = e.Reverts || o.Reverts
 	e.DropAll = e.DropAll || o.DropAll
 	e.Temp = append(e.Temp, o.Temp...)
@@ -290,6 +292,14 @@ func effectsOfExplain(text []byte) Effects {
 	return e
 }
 
+// plainSettings are common ones that decide nothing about a text.
+var plainSettings = map[string]bool{
+	"transaction": true, "constraints": true, "application_name": true, "statement_timeout": true, "lock_timeout": true,
+	"idle_in_transaction_session_timeout": true, "idle_session_timeout": true, "transaction_timeout": true, "work_mem": true,
+	"maintenance_work_mem": true, "synchronous_commit": true, "client_min_messages": true, "extra_float_digits": true,
+	"bytea_output": true, "plan_cache_mode": true, "default_transaction_isolation": true, "default_transaction_read_only": true,
+}
+
 // effectsOfSet reads SET and RESET. The settings named here are all of
 // PostgreSQL's own that decide how a text is read and what its names mean.
 func effectsOfSet(l *lexer) Effects {
@@ -300,9 +310,9 @@ func effectsOfSet(l *lexer) Effects {
 		}
 	}
 	if t.Kind == Ident {
-		switch strings.ToLower(string(t.text(l.src))) {
+		switch name := strings.ToLower(string(t.text(l.src))); name {
 		default:
-			return Effects{}
+			return Effects{Constant: !plainSettings[name]}
 		case "standard_conforming_strings", "backslash_quote", "client_encoding", "names", "search_path", "schema",
 			"role", "session_authorization", "authorization", "all":
 		}

@@ -12,7 +12,7 @@ func (e Effects) show() string {
 	for _, f := range []struct {
 		on   bool
 		name string
-	}{{e.Schema, "schema"}, {e.TempAny, "tempany"}, {e.Settings, "settings"}, {e.Reverts, "reverts"}, {e.DropAll, "dropall"}} {
+	}{{e.Schema, "schema"}, {e.TempAny, "tempany"}, {e.Settings, "settings"}, {e.Constant, "constant"}, {e.Reverts, "reverts"}, {e.DropAll, "dropall"}} {
 		if f.on {
 			parts = append(parts, f.name)
 		}
@@ -58,7 +58,10 @@ var effectsTable = []struct{ text, want string }{
 	{"set transaction isolation level serializable", ""},
 	{"set session characteristics as transaction read only", ""},
 	{"set local statement_timeout = 5", ""},
-	{"set time zone 'UTC'", ""},
+	{"set time zone 'UTC'", "constant"},
+	{"set local datestyle = 'DMY'", "constant"},
+	{"reset intervalstyle", "constant"},
+	{"set xml option document", "constant"},
 	{"SET standard_conforming_strings TO off", "settings"},
 	{"set session search_path = a, b", "settings"},
 	{"set search_path = pg_temp, public", "tempany settings"},

@@ -82,7 +82,7 @@ func (n *named) table(schema string) (*Table, Reason) {
 			return t, t.Why
 		case schema == "" && !t.Unique:
 			return t, Ambiguous
-		case schema == "" && t.Shadowed:
+		case schema == "" && n.temporary:
 			return t, Temporary
 		case schema == "":
 			return t, t.Why
@@ -154,7 +154,7 @@ func (p *planner) fill(s *pg.InsertStmt) {
 	if why != "" {
 		return
 	}
-	p.filled = true
+	p.filled, p.anyFill = true, true
 	p.fillGaps(s, o, at)
 }
 
@@ -162,6 +162,9 @@ func (p *planner) fill(s *pg.InsertStmt) {
 // "" when it is.
 func (p *planner) fillable(s *pg.InsertStmt, o *omission) Reason {
 	t := o.table
+	if p.noFill {
+		return Form
+	}
 	for _, name := range o.added(s) {
 		if !utf8.ValidString(name) {
 			return Form

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
+
+	"github.com/pgidproxy/pgidproxy/gen"
 )
 
 // A planner makes the plan of one text. PostgreSQL's grammar says what the text
@@ -30,8 +32,10 @@ type planner struct {
 	harms   map[*pg.Node]bool
 	stmt    *pg.Node  // the statement at hand
 	pending []pending // its calls that may be replaced, if nothing else speaks against it
-	filled  bool      // defaults were filled in
+	filled  bool      // defaults of the statement at hand were filled in
+	anyFill bool      // those of any statement were
 	escapes bool      // names that are put in are written with escapes
+	noFill  bool      // defaults are left to the server: what came of filling them in was not understood
 	serials []Serial
 }
 
@@ -51,7 +55,32 @@ const maxPlanText = 64 << 10
 // keeps nothing of text. In a text that the grammar does not understand, and
 // with a catalog that does not know our functions, nothing is replaced.
 func build(text []byte, sh *Shape, c *Catalog, mode Mode) *Plan {
-	p := &planner{
+	plan := buildOnce(text, sh, c, mode, false)
+	if plan.filled && !plan.understood(text, sh) {
+		plan = buildOnce(text, sh, c, mode, true)
+	}
+	return plan
+}
+
+// understood tells whether the text as the plan edits it is one that the grammar
+// understands. The places for columns and values are found by the lexer alone, so
+// this is a second opinion.
+func (plan *Plan) understood(text []byte, sh *Shape) bool {
+	folded := *sh
+	folded.Folds = nil
+	p := Prepared{text: text, shape: &folded, plan: plan}
+	p.count()
+	edited := p.AppendLiterals(nil, make([]int64, p.Snowflakes), make([]gen.UUID, p.UUIDs))
+	var again Shape
+	if again.Scan(edited) != nil {
+		return false
+	}
+	_, err := parse(edited, again.Tokens)
+	return err == nil
+}
+
+func buildOnce(text []byte, sh *Shape, c *Catalog, mode Mode, noFill bool) *Plan {
+	p := &planner{noFill: noFill,
 		text: text, tokens: sh.Tokens, facts: c.facts, call: map[int]int{}, named: map[*pg.ResTarget]bool{},
 		gaps: map[*pg.InsertStmt]*omission{}, casts: map[*pg.TypeCast]string{}, harms: map[*pg.Node]bool{},
 	}
@@ -100,7 +129,7 @@ func (p *planner) plan() *Plan {
 	}
 	return &Plan{
 		Edits: p.edits, Calls: p.calls, Relations: slices.Compact(p.using), names: names,
-		escapes: p.escapes, Basis: Basis{frame: p.facts.frame, names: p.asked, local: p.local},
+		filled: p.anyFill, escapes: p.escapes, Basis: Basis{frame: p.facts.frame, names: p.asked, local: p.local},
 	}
 }
 

@@ -48,6 +48,7 @@ const (
 	Settings   Reason = "settings"
 	Parameters Reason = "parameters"
 	Unminted   Reason = "unminted"
+	Moment     Reason = "moment"
 	Failed     Reason = "failed_transaction"
 )
 
@@ -82,6 +83,7 @@ var sentences = map[Reason]string{
 	Temporary:     "a temporary relation of the session may have that name",
 	Settings:      "strings or names may not be what they seem under the session's settings",
 	Parameters:    "the number of parameters does not allow for more",
+	Moment:        "a constant such as 'now' means the moment at which the statement is prepared",
 	Unminted:      "the generator could not mint",
 	Failed:        "the transaction has failed, or may have",
 }

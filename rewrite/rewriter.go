@@ -38,6 +38,7 @@ type Plan struct {
 	Relations []string // names of the relations that the plan relies on
 	Basis     Basis
 
+	filled  bool // defaults are filled in
 	escapes bool // names are put in with Unicode escapes, which a server in SQL_ASCII does not read
 	names   bool // a name in the text is not ASCII, so that it is read right in UTF-8 only
 	passing bool // not to be kept: the text may have failed for one of its constants

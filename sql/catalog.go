@@ -22,6 +22,11 @@ var (
 	defaultsQuery string
 )
 
+// temporaryQuery gives the names of permanent relations that temporary ones, of
+// any session, have too: which one is meant depends on the session.
+const temporaryQuery = `SELECT DISTINCT c.relname::text FROM pg_catalog.pg_class c WHERE c.relpersistence = 't' AND EXISTS (
+	SELECT FROM pg_catalog.pg_class o WHERE o.relname = c.relname AND o.relpersistence <> 't')`
+
 // LoadCatalog reads what plans need to know of a database, all of one moment.
 // It fails where the role may not read the catalog. The generation of the
 // result is 0.
@@ -74,6 +79,12 @@ func (r *reading) load(ctx context.Context, tx pgx.Tx, node int) error {
 	if r.data.Relations, err = pgx.CollectRows(rows, pgx.RowToStructByPos[rewrite.Relation]); err != nil {
 		return err
 	}
+	if rows, err = tx.Query(ctx, temporaryQuery); err != nil {
+		return err
+	}
+	if r.data.Temporary, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+		return err
+	}
 	if err := r.loadDefaults(ctx, tx); err != nil {
 		return err
 	}
@@ -113,7 +124,7 @@ func (r *reading) loadDefaults(ctx context.Context, tx pgx.Tx) error {
 	var t rewrite.Table
 	var columns, filled []string
 	var uuids []bool
-	_, err = pgx.ForEachRow(rows, []any{&t.Schema, &t.Name, &columns, &filled, &uuids, &t.Unique, &t.Shadowed, &t.Why}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&t.Schema, &t.Name, &columns, &filled, &uuids, &t.Unique, &t.Why}, func() error {
 		t.Columns, t.Defaults = slices.Clone(columns), nil
 		for i, name := range filled {
 			kind := rewrite.Snowflake

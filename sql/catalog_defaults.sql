@@ -2,7 +2,7 @@
 -- one of the functions $1 that make snowflakes or $2 that make UUIDs, and whose
 -- type is the function's: schema, name, all columns in their order, those
 -- columns, which of them are UUIDs, whether no other permanent relation has the
--- name in any schema, whether a temporary one of some session has it, and why their defaults are left to the server, '' when they are not.
+-- name in any schema, and why their defaults are left to the server, '' when they are not.
 -- The stored tree names the function by its OID and shows every cast around it.
 -- pg_depend knows nothing of built-in functions, nor whether there is more to the
 -- expression, and pg_get_expr waits, from 17 on, for whoever alters the table.
@@ -11,7 +11,6 @@ SELECT n.nspname, c.relname,
     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
   d.columns, d.uuids,
   NOT EXISTS (SELECT FROM pg_catalog.pg_class o WHERE o.relname = c.relname AND o.oid <> c.oid AND o.relpersistence <> 't'),
-  EXISTS (SELECT FROM pg_catalog.pg_class o WHERE o.relname = c.relname AND o.relpersistence = 't'),
   CASE
     WHEN c.relkind NOT IN ('r', 'p') OR c.relhasrules AND EXISTS (
       SELECT FROM pg_catalog.pg_rewrite w WHERE w.ev_class = c.oid AND w.ev_type = '3') THEN 'target'

@@ -12,13 +12,16 @@ import (
 // database and the server; within does so for a transaction. They are not part of
 // the start-up packet, for the sake of poolers that refuse settings there.
 // standard_conforming_strings and jit: the texts are ours, and run too briefly
-// for compiling them to pay. Names are compared as UTF-8.
+// for compiling them to pay. Names are compared as UTF-8, except where the server
+// does not know what its bytes mean.
 const (
+	encoding  = `CASE pg_catalog.getdatabaseencoding() WHEN 'SQL_ASCII' THEN 'SQL_ASCII' ELSE 'UTF8' END`
 	onConnect = `SET search_path = pg_catalog; SET statement_timeout = 10000; SET lock_timeout = 0;
-	SET idle_in_transaction_session_timeout = 60000; SET standard_conforming_strings = on; SET client_encoding = UTF8; SET jit = off`
+	SET idle_in_transaction_session_timeout = 60000; SET standard_conforming_strings = on; SET jit = off;
+	SELECT pg_catalog.set_config('client_encoding', ` + encoding + `, false)`
 	within = `SET LOCAL search_path = pg_catalog; SET LOCAL statement_timeout = 10000; SET LOCAL lock_timeout = 0;
-	SET LOCAL idle_in_transaction_session_timeout = 60000; SET LOCAL standard_conforming_strings = on; SET LOCAL client_encoding = UTF8;
-	SET LOCAL jit = off`
+	SET LOCAL idle_in_transaction_session_timeout = 60000; SET LOCAL standard_conforming_strings = on; SET LOCAL jit = off;
+	SELECT pg_catalog.set_config('client_encoding', ` + encoding + `, true)`
 )
 
 // pooled is the key under which a connection keeps that a pooler is in between.

@@ -359,7 +359,7 @@ func (s *Session) handleDescribe(msg []byte, total int, whole bool, out *Spans) 
 func (s *Session) handleExecute(msg []byte, total int, out *Spans) {
 	name, _, _ := cString(msg[headerLen:])
 	st := s.portals[string(name)]
-	if st != nil && st.eff.Settings {
+	if st != nil && (st.eff.Settings || st.eff.Constant) {
 		if s.awaitUnnamed() {
 			return
 		}

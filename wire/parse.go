@@ -131,6 +131,8 @@ func (s *Session) parseable(st *statement, p *rewrite.Prepared, c *rewrite.Catal
 		return rewrite.Settings
 	case c == nil || !p.Replaces:
 		return ""
+	case p.ReadsClock():
+		return rewrite.Moment
 	}
 	return s.adopt(st, p, c)
 }

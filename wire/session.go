@@ -154,7 +154,8 @@ func (s *Session) effects(text []byte) rewrite.Effects {
 // note takes down what a statement that was just sent may change. e is its
 // entry in the queue.
 func (s *Session) note(e *entry, eff *rewrite.Effects) {
-	if eff.Schema {
+	if eff.Schema || eff.TempAny {
+		// The catalog tells of temporary relations whose names are not known.
 		e.schema = true
 		s.ddl.dirty = true
 		s.ddl.count++
@@ -162,7 +163,7 @@ func (s *Session) note(e *entry, eff *rewrite.Effects) {
 	if s.ddl.dirty {
 		s.beginDDL()
 	}
-	if eff.Settings || eff.Reverts && s.settings.pending {
+	if eff.Settings || eff.Constant || eff.Reverts && s.settings.pending {
 		s.settings.changes++
 		s.settings.pending = true
 	}
@@ -299,5 +300,7 @@ func (s *Session) parameterStatus(body []byte) {
 		s.settings.client = encoding(value)
 	case "server_encoding":
 		s.settings.server = encoding(value)
+	case "DateStyle", "IntervalStyle", "TimeZone":
+		s.settings.changes++ // also by what a function does
 	}
 }

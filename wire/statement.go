@@ -60,7 +60,7 @@ func (st *statement) hidden() int { return st.layout.Params() }
 
 // worthKeeping tells whether the session needs a record of the statement.
 func (st *statement) worthKeeping() bool {
-	return st.plannable || st.eff.Schema || st.eff.Settings || st.eff.TempAny || st.eff.DropAll ||
+	return st.plannable || st.eff.Schema || st.eff.Settings || st.eff.Constant || st.eff.TempAny || st.eff.DropAll ||
 		len(st.eff.Temp) > 0 || len(st.eff.Renamed) > 0 || len(st.eff.Drop) > 0
 }
 
@@ -107,7 +107,7 @@ type records struct {
 	twins   int                 // number of twins made so far: they are never named twice
 	garbage []string            // twins to be closed at the next chance
 	temp    map[string]struct{} // names of temporary relations made in this session
-	tempAny bool                // it may have made others
+	tempAny bool                // too many to keep their names
 }
 
 // undo is what one request changed in the records.
@@ -237,7 +237,6 @@ func (r *records) newTwin() string {
 // noteTemp keeps the names of temporary relations, which may stand before the
 // permanent ones that the catalog knows.
 func (r *records) noteTemp(eff *rewrite.Effects) {
-	r.tempAny = r.tempAny || eff.TempAny
 	for _, name := range eff.Temp {
 		r.addTemp(name)
 	}

@@ -1,6 +1,9 @@
 package rewrite
 
-import "bytes"
+import (
+	"bytes"
+	"regexp"
+)
 
 // momentWords are the constants of date and time types that mean another moment
 // at each parse (datetktbl in src/backend/utils/adt/datetime.c).
@@ -13,19 +16,52 @@ func (p *Prepared) ReadsClock() bool {
 		if !t.Kind.constant() {
 			continue
 		}
-		s := t.text(p.text)
+		value := t.text(p.text)
+		switch {
+		case t.Kind == DollarString:
+			tag := bytes.IndexByte(value[1:], '$') + 2
+			value = value[tag : len(value)-tag]
+		case bytes.Count(value, []byte("'")) > 2:
+			value = joined(value)
+		}
+		if t.Kind == EString && spelled.Match(value) || t.Kind == UString && bytes.IndexByte(value, '\\') >= 0 {
+			return true
+		}
 		for _, word := range momentWords {
-			if containsWord(s, word) {
+			if containsWord(value, word) {
 				return true
 			}
 		}
-		// The word may be written with escapes, or in parts on several lines.
-		parts := bytes.IndexByte(s, '\n') >= 0 && bytes.Count(s, []byte("'")) > 2
-		if t.Kind != DollarString && (parts || t.Kind != String && bytes.IndexByte(s, '\\') >= 0) {
-			return true
-		}
 	}
 	return false
+}
+
+// spelled matches escapes that may stand for letters.
+var spelled = regexp.MustCompile(`\\[xuU0-7]`)
+
+// joined returns a string constant that is written in parts on several lines, or
+// with quotes in it, as one.
+func joined(s []byte) []byte {
+	var value []byte
+	for i := bytes.IndexByte(s, '\'') + 1; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && i+1 < len(s):
+			value = append(value, s[i], s[i+1])
+			i++
+		case s[i] != '\'':
+			value = append(value, s[i])
+		case i+1 < len(s) && s[i+1] == '\'':
+			value = append(value, '\'')
+			i++
+		default:
+			next := bytes.IndexByte(s[i+1:], '\'')
+			if next < 0 {
+				return value
+			}
+			i += next + 1
+		}
+	}
+	return value
 }
 
 // containsWord tells whether a word stands in a constant, with no letter or digit

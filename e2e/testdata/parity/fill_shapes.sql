@@ -187,7 +187,7 @@ INSERT INTO acct/**/DEFAULT/**/VALUES/**/RETURNING id
 
 # Values that are strings of every kind, with what looks like syntax inside.
 proxy
-INSERT INTO acct(name, note) VALUES ('it''s', $$) , (DEFAULT$$), (E'a\'b', $x$'$$ DEFAULT VALUES$x$), (U&'d\0061t', 'a'
+INSERT INTO acct(name, note) VALUES ('it''s', $$) , (DEFAULT$$), (E'a\'b', $x$'$$ DEFAULT VALUES$x$), ('dat', 'a'
 ' b') RETURNING *
 
 proxy

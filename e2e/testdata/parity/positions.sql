@@ -116,7 +116,7 @@ INSERT INTO acct(id, name) VALUES (1, 'x'), (1, 'y')
 same
 ALTER TABLE t ADD CONSTRAINT small CHECK (n < 10)
 
-server once
+proxy once
 INSERT INTO acct(name) VALUES ('dup') RETURNING id
 
 same

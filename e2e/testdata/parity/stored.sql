@@ -160,7 +160,7 @@ same
 SELECT typname, typdefault FROM pg_type WHERE typname IN ('made', 'timed')
 
 # And works: the server's functions make the ids.
-server
+any
 INSERT INTO d1 DEFAULT VALUES RETURNING id, u, t, c, s, at
 
 server

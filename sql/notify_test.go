@@ -176,7 +176,7 @@ func testNotifyNeverFails(t *testing.T, s *devpg.Server) {
 func TestNotifyQueueFull(t *testing.T) {
 	devpgtest.Each(t, func(t *testing.T, s *devpg.Server) {
 		if s.Major() < 17 {
-			t.Skip("the queue cannot be made small")
+			t.Skip("the queue can be made small from 17 on only")
 		}
 		s = devpgtest.PrivateLike(t, s, map[string]string{"max_prepared_transactions": "0", "max_notify_queue_pages": "64"})
 		conn, url := installed(t, s)

@@ -60,11 +60,6 @@ func newHarness(t testing.TB, chunk int) *harness {
 	return h
 }
 
-func (h *harness) signOn() {
-	h.server(status("standard_conforming_strings", "on"), status("client_encoding", "UTF8"),
-		status("server_encoding", "UTF8"), ready('I'))
-}
-
 // unsigned is a session that the server has not let in yet.
 func unsigned(t testing.TB, chunk int) *harness {
 	h := &harness{t: t, chunk: chunk, catalog: &fakeCatalog{now: newCatalog(1, "t")}}

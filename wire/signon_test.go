@@ -5,6 +5,11 @@ import (
 	"testing"
 )
 
+func (h *harness) signOn() {
+	h.server(status("standard_conforming_strings", "on"), status("client_encoding", "UTF8"),
+		status("server_encoding", "UTF8"), ready('I'))
+}
+
 // TestNothingBeforeSignOn: what comes before the server has let the client in
 // waits, and neither the catalog nor the generator is asked.
 func TestNothingBeforeSignOn(t *testing.T) {

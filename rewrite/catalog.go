@@ -45,6 +45,7 @@ type Relation struct {
 	Plain        bool  // an ordinary or partitioned table without INSERT rules
 	Rules        bool  // it has rules of any kind
 	Version      int64 // another one after every change of the relation or its columns
+	Builtin      bool  // the types of all columns are PostgreSQL's own
 }
 
 // A Table is a relation with columns whose default is exactly a call of one of

@@ -12,12 +12,14 @@ import (
 // calls is not looked into, except for a set_config written out.
 type Effects struct {
 	Schema   bool        // what the catalog describes, for other sessions too
+	Tables   bool        // of the schema nothing but tables, views, indexes and sequences
 	Temp     []string    // names of temporary relations that are made
 	Renamed  [][2]string // old and new names of relations, which may be temporary ones
 	TempAny  bool        // temporary relations of any name
 	Settings bool        // settings that decide how a text is read or what its names mean
 	Constant bool        // settings that may decide what a constant in a text means, such as DateStyle
 	Reverts  bool        // settings that the open transaction has changed
+	Runs     []string    // prepared statements that are executed
 	DropAll  bool        // all prepared statements end
 	Drop     []string    // prepared statements that end, or are made by SQL
 }
@@ -63,6 +65,8 @@ func isBlank(b []byte) bool {
 }
 
 func (e *Effects) add(o Effects) {
+	e.Tables = (e.Tables || !e.Schema) && (o.Tables || !o.Schema) && (e.Tables || o.Tables)
+	e.Runs = append(e.Runs, o.Runs...)
 	e.Schema = e.Schema || o.Schema
 	e.TempAny = e.TempAny || o.TempAny
 	e.Settings = e.Settings || o.Settings
@@ -167,7 +171,7 @@ func effectsOfOne(text []byte) Effects {
 	case classReverts:
 		return Effects{Reverts: true}
 	case classExecute:
-		return Effects{Settings: true}
+		return effectsOfExecute(&l)
 	case classCommit: // COMMIT PREPARED brings in what another transaction did
 		return Effects{Schema: l.next().isWord(text, "prepared")}
 	case classPrepare:
@@ -182,7 +186,7 @@ func effectsOfOne(text []byte) Effects {
 	case classAlter:
 		return effectsOfAlter(&l)
 	case classSchema:
-		return Effects{Schema: true}
+		return Effects{Schema: true, Tables: namesTables(l.next(), text) && bytes.EqualFold(word, []byte("drop"))}
 	case classExplain:
 		return effectsOfExplain(text)
 	case classProcedure:
@@ -191,10 +195,34 @@ func effectsOfOne(text []byte) Effects {
 	return anything
 }
 
+// namesTables tells the words by which DROP and ALTER name relations.
+func namesTables(t Token, src []byte) bool {
+	for _, word := range [...]string{"table", "view", "index", "sequence", "materialized"} {
+		if t.isWord(src, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// effectsOfExecute reads EXECUTE name, which runs what PREPARE or a Parse message
+// has prepared: also what only the latter can.
+func effectsOfExecute(l *lexer) Effects {
+	name, ok := identName(l.next(), l.src)
+	if !ok {
+		return anything
+	}
+	return Effects{Settings: true, Runs: []string{name}}
+}
+
+// Add takes in the effects of something else that runs.
+func (e *Effects) Add(o Effects) { e.add(o) }
+
 // effectsOfAlter reads the new name of a relation: a temporary one may be given
 // the name of another.
 func effectsOfAlter(l *lexer) Effects {
-	e := Effects{Schema: true}
+	look := *l
+	e := Effects{Schema: true, Tables: namesTables(look.next(), l.src)}
 	var last, name Token // name is the one before last, without a star
 	for {
 		t := l.next()
@@ -367,12 +395,14 @@ func effectsOfCreate(l *lexer) Effects {
 			continue
 		case "view":
 			if !temp {
-				return Effects{Schema: true, Temp: createdName(l), Settings: settings}
+				return Effects{Schema: true, Tables: true, Temp: createdName(l), Settings: settings}
 			}
 		case "table", "sequence":
 			if !temp {
-				return Effects{Schema: true, TempAny: namesTempSchema(l.src), Settings: settings}
+				return Effects{Schema: true, Tables: true, TempAny: namesTempSchema(l.src), Settings: settings}
 			}
+		case "index", "unique":
+			return Effects{Schema: true, Tables: true, Settings: settings}
 		default:
 			return Effects{Schema: true, TempAny: temp || namesTempSchema(l.src), Settings: settings}
 		}

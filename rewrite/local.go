@@ -1,14 +1,27 @@
 package rewrite
 
-import pg "github.com/pganalyze/pg_query_go/v6"
+import (
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
 
 // selfContained tells an INSERT in which all types follow from the columns of its
-// target: the rows hold nothing but constants, parameters, calls of ours and
+// target, which have types of PostgreSQL's own: the rows hold nothing but constants, parameters, calls of ours and
 // casts of these to types of PostgreSQL's own, and what it returns are columns.
 func (p *planner) selfContained(n *pg.Node) bool {
 	s := n.GetInsertStmt()
 	if s == nil || s.WithClause != nil {
 		return false
+	}
+	known := p.relations(s.Relation.GetRelname())
+	if known == nil || slices.ContainsFunc(known.relations, func(r Relation) bool { return !r.Builtin }) {
+		return false
+	}
+	for _, c := range s.Cols {
+		if len(c.GetResTarget().GetIndirection()) > 0 {
+			return false
+		}
 	}
 	if q := s.SelectStmt.GetSelectStmt(); q != nil {
 		rows := valuesRows(s)

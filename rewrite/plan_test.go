@@ -25,11 +25,11 @@ func testCatalog() *Catalog {
 		Database: "db", Version: 150000, Known: true, Schema: "public",
 		Ours: map[string]bool{NextSnowflake: true, UUIDv7: true, IDToTimestamp: true},
 		Relations: []Relation{
-			plain("t"), plain("p"), {"public", "v", false, true, 1}, {"public", "r", false, true, 1},
-			{"public", "u", true, true, 1}, plain("two"), {"other", "two", false, false, 1}, plain("Ünï tbl"),
-			plain("acct"), plain("doc"), plain("duo"), plain("late"), {"public", "ruled", false, true, 1},
-			plain("granted"), plain("twin"), {"other", "twin", true, false, 1}, plain("moved"), plain("hidden"),
-			{"public", "written", true, true, 1},
+			plain("t"), plain("p"), {"public", "v", false, true, 1, true}, {"public", "r", false, true, 1, true},
+			{"public", "u", true, true, 1, true}, plain("two"), {"other", "two", false, false, 1, true}, plain("Ünï tbl"),
+			plain("acct"), plain("doc"), plain("duo"), plain("late"), {"public", "ruled", false, true, 1, true},
+			plain("granted"), plain("twin"), {"other", "twin", true, false, 1, true}, plain("moved"), plain("hidden"),
+			{"public", "written", true, true, 1, true},
 		},
 		Tables: []Table{
 			{"public", "acct", []string{"id", "name", "note"}, []Default{{0, Snowflake}}, true, ""},
@@ -48,7 +48,7 @@ func testCatalog() *Catalog {
 	})
 }
 
-func plain(name string) Relation { return Relation{"public", name, true, false, 1} }
+func plain(name string) Relation { return Relation{"public", name, true, false, 1, true} }
 
 // render shows what is sent: ids as 1, 2, … and UUIDs ending likewise.
 func render(t *testing.T, p *Prepared, m Mode, first int) string {

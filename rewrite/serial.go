@@ -55,12 +55,28 @@ func (r *Rewriter) PlanSerial(sc *Scratch, text []byte, c *Catalog) *Prepared {
 	}
 	for _, raw := range tree.Stmts {
 		pl.serialStatement(raw.Stmt, r.serial)
+		if changesSchema(raw.Stmt) && !makesTables(raw.Stmt) {
+			break // our function may be gone
+		}
 	}
-	p.plan = pl.plan()
-	p.NonASCIINames = p.plan.names
-	p.Serials = pl.serials
-	p.Replaces = len(p.plan.Edits) > 0
+	plan := pl.plan()
+	if !plan.understood(text, &sc.shape) {
+		return p
+	}
+	p.plan = plan
+	p.NonASCIINames, p.Relations, p.Serials = plan.names, plan.Relations, pl.serials
+	p.Replaces = len(plan.Edits) > 0
 	return p
+}
+
+// makesTables tells the statements that change tables and nothing else.
+func makesTables(n *pg.Node) bool {
+	switch n.GetNode().(type) {
+	case *pg.Node_CreateStmt, *pg.Node_AlterTableStmt, *pg.Node_IndexStmt, *pg.Node_CreateSeqStmt, *pg.Node_AlterSeqStmt,
+		*pg.Node_ViewStmt, *pg.Node_TransactionStmt, *pg.Node_CommentStmt:
+		return true
+	}
+	return false
 }
 
 func (p *planner) serialStatement(n *pg.Node, mode SerialMode) {
@@ -73,8 +89,15 @@ func (p *planner) serialStatement(n *pg.Node, mode SerialMode) {
 			p.serialColumn(e.GetColumnDef(), mode)
 		}
 	case *pg.Node_AlterTableStmt:
-		if s.AlterTableStmt.Objtype != pg.ObjectType_OBJECT_TABLE || kept(s.AlterTableStmt.Relation) {
+		rel := s.AlterTableStmt.Relation
+		if s.AlterTableStmt.Objtype != pg.ObjectType_OBJECT_TABLE || kept(rel) {
 			return
+		}
+		if rel.Schemaname == "" {
+			if n := p.facts.names[rel.Relname]; n != nil && n.temporary {
+				return
+			}
+			p.using = append(p.using, rel.Relname)
 		}
 		for _, c := range s.AlterTableStmt.Cmds {
 			if cmd := c.GetAlterTableCmd(); cmd.GetSubtype() == pg.AlterTableType_AT_AddColumn {
@@ -101,7 +124,8 @@ func (p *planner) serialColumn(c *pg.ColumnDef, mode SerialMode) {
 	big, serial := serials[name]
 	s := Serial{Column: c.Colname, Type: name, start: p.tokenAt(c.TypeName.Location)}
 	var identity *pg.Constraint
-	notNull, plain := false, c.Compression == "" && c.StorageName == "" && c.CollClause == nil && len(c.Fdwoptions) == 0
+	notNull, plain := false, c.Compression == "" && c.StorageName == "" && c.CollClause == nil && len(c.Fdwoptions) == 0 &&
+		len(c.TypeName.Typmods) == 0 && !c.TypeName.Setof
 	for _, n := range c.Constraints {
 		switch k := n.GetConstraint(); k.GetContype() {
 		case pg.ConstrType_CONSTR_IDENTITY:

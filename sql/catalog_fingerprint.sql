@@ -13,7 +13,11 @@ SELECT pg_catalog.concat_ws(',', pg_catalog.current_setting('server_version_num'
     FROM pg_catalog.pg_auth_members m WHERE m.roleid IN ('pg_write_all_data'::pg_catalog.regrole, 'pg_read_all_data'::pg_catalog.regrole)),
   (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(a.attrelid, a.attnum, a.xmin), 0)))
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
-    WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'f') AND c.relpersistence <> 't'),
+    WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'f', 'c') AND c.relpersistence <> 't'),
+  (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(y.oid, y.xmin), 0)))
+    FROM pg_catalog.pg_type y WHERE y.oid >= 16384 AND y.typtype IN ('b', 'd', 'e', 'r') AND y.typelem = 0),
+  (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(l.oid, l.xmin), 0)))
+    FROM pg_catalog.pg_enum l),
   (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(w.oid, w.xmin), 0)))
     FROM pg_catalog.pg_rewrite w WHERE w.oid >= 16384),
   (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(p.oid, p.xmin), 0)))

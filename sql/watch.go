@@ -148,12 +148,12 @@ func (w *Watcher) tryNow() {
 	}
 }
 
-// Fresh waits until Current is not nil or ctx is done, or for as long as the
-// database answers.
+// Fresh waits until Current is not nil or ctx is done, for as long as the database
+// answers and no change is under way, which may take its time.
 func (w *Watcher) Fresh(ctx context.Context) {
 	for {
 		w.mu.Lock()
-		news, over := w.news, w.current.Load() != nil || w.failures > 0
+		news, over := w.news, w.current.Load() != nil || w.failures > 0 || w.inFlight > 0
 		w.mu.Unlock()
 		if over {
 			return

@@ -249,6 +249,5 @@ func (d *Database) Begin() {
 // End tells that they are done.
 func (d *Database) End() { d.watcher().End() }
 
-// Fresh waits until Current is not nil or ctx is done, or for as long as the
-// database answers.
+// Fresh waits until Current is not nil: see Watcher.
 func (d *Database) Fresh(ctx context.Context) { d.watcher().Fresh(ctx) }

@@ -14,7 +14,7 @@ func defaults(generation uint64, acct, other int64, before *rewrite.Catalog) *re
 		Database: "db", Generation: generation, Version: 150000, Known: true, Schema: "public",
 		Ours: map[string]bool{"next_snowflake": true},
 		Relations: []rewrite.Relation{
-			{Schema: "public", Name: "acct", Plain: true, Version: acct}, {Schema: "public", Name: "other", Plain: true, Version: other},
+			{Schema: "public", Name: "acct", Plain: true, Version: acct, Builtin: true}, {Schema: "public", Name: "other", Plain: true, Version: other, Builtin: true},
 		},
 	}
 	d.Tables = []rewrite.Table{{Schema: "public", Name: "acct", Columns: []string{"id", "name"}, Defaults: []rewrite.Default{{Column: 0}}, Unique: true}}
@@ -106,7 +106,7 @@ func TestDefaultGoes(t *testing.T) {
 		want(t, "before", again(), `B |pgidproxy_twin_1| formats values "x" "1"`)
 		gone := rewrite.NewCatalog(rewrite.CatalogData{Database: "db", Generation: 2, Version: 150000, Known: true, Schema: "public",
 			Ours:      map[string]bool{"next_snowflake": true},
-			Relations: []rewrite.Relation{{Schema: "public", Name: "acct", Plain: true, Version: 2}}}).After(first)
+			Relations: []rewrite.Relation{{Schema: "public", Name: "acct", Plain: true, Version: 2, Builtin: true}}}).After(first)
 		h.catalog.now = gone
 		want(t, "without a default", again(), `B |s| formats values "x"`)
 		h.catalog.now = defaults(3, 3, 1, gone)

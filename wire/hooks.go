@@ -81,7 +81,8 @@ type Catalog interface {
 	Begin()
 	End()
 
-	// Fresh waits until Current is not nil or ctx is done.
+	// Fresh waits until Current is not nil or ctx is done, unless that is not to be
+	// expected soon.
 	Fresh(ctx context.Context)
 }
 

@@ -16,9 +16,9 @@ var scratches = sync.Pool{New: func() any { return new(rewrite.Scratch) }}
 // sums identify rewritten texts; a process compares only its own.
 var sums = maphash.MakeSeed()
 
-// nothingKnown stands for a catalog that is not there yet. Its generation is that
-// of the first reading, before which no change was noticed.
-var nothingKnown = rewrite.NewCatalog(rewrite.CatalogData{Generation: 1})
+// nothingKnown stands for a catalog that is not there yet, of a generation that no
+// reading has: what was prepared then is left to the server.
+var nothingKnown = rewrite.NewCatalog(rewrite.CatalogData{})
 
 // handleParse gives a name its meaning. A named statement goes to the server as
 // it is; the unnamed one with hidden parameters, where there is something for us.

@@ -380,10 +380,11 @@ func (s *Session) settleDDL() {
 			return
 		}
 	}
-	if s.status == 'I' {
-		s.ddl.dirty = false
-		s.ddl.awaitFresh = true
+	if s.status != 'I' {
+		return // others must not rely on the catalog before they see the change
 	}
+	s.ddl.dirty, s.ddl.wide = false, false
+	s.ddl.awaitFresh = true
 	s.endDDL()
 }
 

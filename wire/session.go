@@ -56,6 +56,7 @@ const catalogWait = 250 * time.Millisecond
 // ddl is what a session has done to the schema that others do not know yet.
 type ddl struct {
 	dirty      bool // statements that may change the schema run, or have run in the open transaction
+	wide       bool // dirty, and by more than tables, views, indexes and sequences
 	begun      bool // the catalog was told that changes are under way
 	awaitFresh bool // the next statement with something for us may wait for the catalog
 	count      int  // changes made by this session so far
@@ -148,7 +149,13 @@ func (s *Session) effects(text []byte) rewrite.Effects {
 	if s.settings.conforming == '0' && bytes.IndexByte(text, '\\') >= 0 {
 		return anyEffects
 	}
-	return rewrite.EffectsOf(text)
+	eff := rewrite.EffectsOf(text)
+	for _, name := range eff.Runs {
+		if st := s.records.named[name]; st != nil {
+			eff.Add(st.eff)
+		}
+	}
+	return eff
 }
 
 // note takes down what a statement that was just sent may change. e is its
@@ -157,6 +164,7 @@ func (s *Session) note(e *entry, eff *rewrite.Effects) {
 	if eff.Schema || eff.TempAny {
 		// The catalog tells of temporary relations whose names are not known.
 		e.schema = true
+		s.ddl.wide = s.ddl.wide || !eff.Tables
 		s.ddl.dirty = true
 		s.ddl.count++
 	}

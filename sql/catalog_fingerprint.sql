@@ -1,10 +1,13 @@
 -- One value that changes with every change of what the catalog queries read, but
--- for the tables in pgid, and whether pgid.config and pgid.migrations are there. A row has another xmin after every
--- change of it; count and sum tell what was dropped. What initdb made (oid below
+-- for the tables in pgid, and whether pgid.config and pgid.migrations are there. A
+-- row has another xmin after every
+-- change of it (of pg_class the columns that matter are taken instead, since
+-- TRUNCATE writes there too); count and sum tell what was dropped. What initdb made (oid below
 -- 16384) stays as it is but for grants.
 SELECT pg_catalog.concat_ws(',', pg_catalog.current_setting('server_version_num'),
   (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()),
-  (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(ROW(c.oid, c.xmin), 0)))
+  (SELECT pg_catalog.concat_ws(':', count(*), sum(pg_catalog.hash_record_extended(
+      ROW(c.oid, c.relname, c.relnamespace, c.relkind, c.relowner, c.relacl, c.relhasrules, c.relnatts), 0)))
     FROM pg_catalog.pg_class c WHERE c.oid >= 16384 AND c.relkind IN ('r', 'p', 'v', 'f', 'm', 'S') AND c.relpersistence <> 't'),
   (SELECT pg_catalog.concat_ws(':', count(*), sum(c.oid::bigint)) FROM pg_catalog.pg_class c
     WHERE c.relpersistence = 't' AND c.relkind IN ('r', 'v', 'p', 'S') AND EXISTS (

@@ -9,7 +9,7 @@ SELECT n.nspname, c.relname,
   c.relkind IN ('r', 'p') AND NOT (c.relhasrules AND EXISTS (
     SELECT FROM pg_catalog.pg_rewrite w WHERE w.ev_class = c.oid AND w.ev_type = '3')),
   c.relhasrules AND EXISTS (SELECT FROM pg_catalog.pg_rewrite w WHERE w.ev_class = c.oid),
-  pg_catalog.hash_record_extended(ROW(c.oid, c.xmin, (
+  pg_catalog.hash_record_extended(ROW(c.oid, (
     SELECT sum(pg_catalog.hash_record_extended(ROW(a.attnum, a.xmin), 0)) FROM pg_catalog.pg_attribute a
     WHERE a.attrelid = c.oid AND a.attnum > 0)), 0),
   NOT EXISTS (SELECT FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND a.atttypid >= 16384)

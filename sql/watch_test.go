@@ -184,6 +184,8 @@ func TestPollSees(t *testing.T) {
 		{"DROP RULE r ON w", true, insert, true},
 		{"CREATE TEMP TABLE w (a int)", true, insert, false},
 		{"DROP TABLE pg_temp.w", true, insert, true},
+		{"TRUNCATE w", false, insert, true},
+		{"ALTER TABLE w OWNER TO CURRENT_USER; CREATE INDEX ON w (id); CLUSTER w USING w_id_idx", false, insert, true},
 		{"CREATE TEMP TABLE nobody (a int)", false, insert, true},
 		{"CREATE INDEX ON public.w (id); INSERT INTO public.w VALUES (1); ANALYZE public.w", false, insert, true},
 		{"CREATE VIEW v AS SELECT 1 AS id", true, insert, true},

@@ -206,5 +206,9 @@ func TestReplication(t *testing.T) {
 		if got := stream.until("Z"); !strings.HasPrefix(got[len(got)-1], "Z") {
 			t.Errorf("end of a replication stream: %v", got)
 		}
+		// A database with a slot in use cannot be dropped.
+		if got := stream.simple("DROP_REPLICATION_SLOT " + slot); strings.HasPrefix(got[0], "E") {
+			t.Errorf("drop the slot: %v", got)
+		}
 	})
 }

@@ -33,7 +33,7 @@ func serveHere(t *testing.T, direct string, policy gen.Policy, clock *steppedClo
 	if err != nil {
 		t.Fatal(err)
 	}
-	generator, err := gen.New(gen.Config{Node: proxyNode, Now: clock.now, Policy: policy})
+	generator, err := gen.New(gen.Config{Node: proxyNode, Now: clock.now, Policy: policy, Guard: new(gen.Guard)})
 	if err != nil {
 		t.Fatal(err)
 	}

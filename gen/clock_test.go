@@ -83,6 +83,9 @@ func newGenerator(t testing.TB, c *fakeClock, config Config) *Generator {
 	if c != nil {
 		config.Now, config.Sleep = c.now, c.sleep
 	}
+	if config.Guard == nil {
+		config.Guard = new(Guard) // as if each test had a process of its own
+	}
 	g, err := New(config)
 	if err != nil {
 		t.Fatal(err)

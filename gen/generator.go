@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -24,7 +26,7 @@ const (
 	MaxNode = 1<<NodeBits - 1
 
 	// DefaultRunAhead is how far ids may run ahead of the clock.
-	DefaultRunAhead = 10 * time.Second
+	DefaultRunAhead = 15 * time.Second
 )
 
 const (
@@ -43,6 +45,11 @@ var (
 	ErrClockBack = errors.New("the clock stepped back")
 	// ErrExhausted: the 41 bits of time are used up, or the clock says so.
 	ErrExhausted = errors.New("the 41 bits of a snowflake's time are used up")
+	// ErrNoNode: a leased generator has no node now, or the generator was closed.
+	ErrNoNode = errors.New("no node number is held")
+	// ErrMark: the ids below the mark that is stored for the node are used up, or
+	// the clock is past it.
+	ErrMark = errors.New("the ids below the node's mark are used up")
 )
 
 // Config describes a Generator. The zero value of each field but Node has a
@@ -50,6 +57,16 @@ var (
 type Config struct {
 	// Node is the number that this generator alone mints under, 0 to MaxNode.
 	Node int
+	// Leased makes a generator without a node, which mints snowflakes only as it
+	// is granted; Node is not used then.
+	Leased bool
+	// Name says in errors who this is; "" means the place of the call of New.
+	Name string
+	// AllowMore lets a process have several generators, each with a node of its
+	// own. Two of one node are never allowed.
+	AllowMore bool
+	// Guard is where the generator takes its place; nil means that of the process.
+	Guard *Guard
 	// Now returns the time in nanoseconds since 1970; nil means the system's
 	// clock. Every minting method calls it once (again where the clock seems to
 	// have stepped back under Refuse), from any goroutine.
@@ -82,9 +99,9 @@ type Config struct {
 // WaitReady none sleeps or blocks; none allocates.
 //
 // Ids of one kind are unique and increasing: one whose call began after another
-// call had returned is the larger one. That holds until the process ends;
-// a node number must be kept from use by others, and after a restart from times
-// before it, by whoever gave it out.
+// call had returned is the larger one. That holds until the process ends, and for
+// snowflakes across nodes too. Beyond it, a node number must be kept from others,
+// and after a restart from times before it: package gen/lease does, with Grant.
 type Generator struct {
 	snowflakes atomic.Int64 // last ms<<12 | sequence given out, ms since Epoch
 	_          [56]byte     // each word that changes has a cache line of its own
@@ -93,7 +110,8 @@ type Generator struct {
 	seen       atomic.Int64 // highest clock seen, in ms since 1970; kept under Refuse only
 	_          [56]byte
 
-	node     int64 // in its place in a snowflake
+	grant    atomic.Pointer[grant] // nil: none
+	party    *Party
 	now      func() int64
 	rand     func() uint64
 	runAhead int64 // in ms
@@ -116,7 +134,6 @@ func New(c Config) (*Generator, error) {
 		return nil, fmt.Errorf("clock policy %d is unknown", c.Policy)
 	}
 	g := &Generator{
-		node:     int64(c.Node) << SequenceBits,
 		now:      c.Now,
 		rand:     c.Rand,
 		runAhead: cmp.Or(c.RunAhead, DefaultRunAhead).Milliseconds(),
@@ -140,13 +157,35 @@ func New(c Config) (*Generator, error) {
 	case now.UnixMilli() >= Epoch+1<<TimeBits:
 		return nil, fmt.Errorf("the clock (%s) is past the end of the ids: %w", now.Format(time.RFC3339), ErrExhausted)
 	}
+	name := c.Name
+	if _, file, line, ok := runtime.Caller(1); ok && name == "" {
+		name = fmt.Sprintf("made at %s:%d", filepath.Base(file), line)
+	}
+	party, err := c.Guard.Enter("generator", name, c.AllowMore)
+	if err != nil {
+		return nil, err
+	}
+	g.party = party
+	if c.Leased {
+		return g, nil
+	}
+	if err := party.Take(c.Node); err != nil {
+		party.Leave()
+		return nil, err
+	}
+	g.grant.Store(unbounded(c.Node, party.kept()+1))
 	return g, nil
 }
 
 func systemClock() int64 { return time.Now().UnixNano() }
 
-// Node returns the node number.
-func (g *Generator) Node() int { return int(g.node >> SequenceBits) }
+// Node returns the node number, -1 where there is none now.
+func (g *Generator) Node() int {
+	if n := g.grant.Load(); n != nil {
+		return int(n.node >> SequenceBits)
+	}
+	return -1
+}
 
 // forward checks a reading of the clock under Refuse: it must not have stepped
 // back by a millisecond or more.
@@ -167,15 +206,14 @@ func (g *Generator) forward(now int64) (int64, error) {
 
 // take moves a word on by n steps and returns the first of them: start, or what
 // follows the last word if that is more. The first must not be above bound, the
-// run-ahead bound; the last must not be above end, the word's own ceiling. last
-// is what the caller read: a second read would make two goroutines on two
+// run-ahead bound; the last must not be above end, or it is past that. last is what the caller read: a second read would make two goroutines on two
 // processors fetch the word from each other once more an id.
-func take(word *atomic.Int64, last, start, n, bound, end int64) (int64, error) {
+func take(word *atomic.Int64, last, start, n, bound, end int64, past error) (int64, error) {
 	for {
 		first := max(start, last+1)
 		switch {
 		case n > end-first+1:
-			return 0, ErrExhausted
+			return 0, past
 		case first > bound:
 			return 0, ErrAhead
 		case word.CompareAndSwap(last, first+n-1):

@@ -1,12 +1,13 @@
 package gen
 
-// Snowflake mints one id. It fails with ErrAhead, ErrClockBack or ErrExhausted.
+// Snowflake mints one id. It fails with ErrAhead, ErrClockBack or ErrExhausted,
+// a leased generator's also with ErrNoNode or ErrMark.
 func (g *Generator) Snowflake() (int64, error) {
-	w, err := g.snowflakeWords(1)
+	w, node, err := g.snowflakeWords(1)
 	if err != nil {
 		return 0, err
 	}
-	return g.snowflake(w), nil
+	return snowflake(w, node), nil
 }
 
 // Snowflakes fills dst with ascending ids, taken in one step: all of them or,
@@ -17,37 +18,47 @@ func (g *Generator) Snowflakes(dst []int64) error {
 	if len(dst) == 0 {
 		return nil
 	}
-	w, err := g.snowflakeWords(int64(len(dst)))
+	w, node, err := g.snowflakeWords(int64(len(dst)))
 	if err != nil {
 		return err
 	}
 	for i := range dst {
-		dst[i] = g.snowflake(w + int64(i))
+		dst[i] = snowflake(w+int64(i), node)
 	}
 	return nil
 }
 
 // snowflake puts the node between time and sequence.
-func (g *Generator) snowflake(w int64) int64 {
-	return w&^sequenceMask<<NodeBits | g.node | w&sequenceMask
+func snowflake(w, node int64) int64 {
+	return w&^sequenceMask<<NodeBits | node | w&sequenceMask
 }
 
-func (g *Generator) snowflakeWords(n int64) (int64, error) {
+// snowflakeWords returns the first of n words and the node under which they may
+// be used.
+func (g *Generator) snowflakeWords(n int64) (w, node int64, err error) {
+	grant := g.grant.Load()
+	if grant == nil {
+		return 0, 0, ErrNoNode
+	}
 	now := g.now()
 	if g.policy == Refuse {
-		var err error
 		if now, err = g.forward(now); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 	}
 	ms := now/nsPerMs - Epoch
 	start := ms << SequenceBits
 	if start > maxWord {
-		return 0, ErrExhausted
+		return 0, 0, ErrExhausted
 	}
 	last := g.snowflakes.Load()
 	if !g.zero && start > last {
 		start |= int64(g.rand() % startBelow)
 	}
-	return take(&g.snowflakes, last, start, n, g.bound(ms), maxWord)
+	end, past := grant.ceiling.Load(), ErrMark
+	if end >= maxWord {
+		end, past = maxWord, ErrExhausted
+	}
+	w, err = take(&g.snowflakes, last, max(start, grant.floor), n, g.bound(ms), end, past)
+	return w, grant.node, err
 }

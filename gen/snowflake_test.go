@@ -32,6 +32,7 @@ func TestNewRefuses(t *testing.T) {
 		}
 	}
 	for _, c := range []Config{{}, {Node: MaxNode}, {Now: at(0)}, {Now: at(1<<TimeBits - 1)}} {
+		c.Guard = new(Guard)
 		if _, err := New(c); err != nil {
 			t.Errorf("New(%+v): got %v", c, err)
 		}
@@ -136,8 +137,8 @@ func TestStepBackPolicies(t *testing.T) {
 		want   error
 		again  int64 // the clock from which on ids are minted again
 	}{
-		{Ahead, ErrAhead, start - 10_000},
-		{Wait, ErrAhead, start - 10_000},
+		{Ahead, ErrAhead, start - 15_000},
+		{Wait, ErrAhead, start - 15_000},
 		{Refuse, ErrClockBack, start},
 	}
 	for _, tt := range tests {
@@ -182,7 +183,7 @@ func TestClockBeforeEpoch(t *testing.T) {
 			t.Errorf("got %d", id)
 		}
 	}
-	c.set(-10_001)
+	c.set(-15_001)
 	if id, err := g.Snowflake(); !errors.Is(err, ErrAhead) {
 		t.Errorf("got %d, %v", id, err)
 	}

@@ -48,7 +48,7 @@ func (g *Generator) uuidWords(n int64) (int64, error) {
 	}
 	ms := now / nsPerMs
 	start := ms<<SequenceBits | int64(uint64(now-ms*nsPerMs)<<SequenceBits/uint64(nsPerMs))
-	return take(&g.uuids, g.uuids.Load(), start, n, g.bound(ms), math.MaxInt64)
+	return take(&g.uuids, g.uuids.Load(), start, n, g.bound(ms), math.MaxInt64, ErrExhausted)
 }
 
 func putUUIDv7(u *UUID, w int64, random uint64) {

@@ -14,7 +14,8 @@ const recheck = 100 * time.Millisecond
 // id of either kind could be minted, or ctx is done. It holds no lock and sleeps
 // all the time, also when many wait; between its return and a try of the caller
 // others may have used up the room, so that the caller calls it again when its
-// try fails. It fails with ctx's error or with ErrExhausted, both wrapped.
+// try fails. It fails with ctx's error, and, as no clock will change that soon,
+// with ErrExhausted, ErrNoNode or ErrMark, all wrapped.
 func (g *Generator) WaitReady(ctx context.Context) error {
 	for {
 		err := ctx.Err()
@@ -36,9 +37,16 @@ func (g *Generator) WaitReady(ctx context.Context) error {
 // delay tells how far the clock is from letting the next ids be minted; it is
 // not positive when they could be minted now.
 func (g *Generator) delay() (time.Duration, error) {
-	now, next := g.now(), g.snowflakes.Load()+1
-	if next > maxWord || now/nsPerMs-Epoch >= 1<<TimeBits {
+	grant := g.grant.Load()
+	if grant == nil {
+		return 0, ErrNoNode
+	}
+	now, next := g.now(), max(g.snowflakes.Load()+1, grant.floor)
+	switch ceiling := grant.ceiling.Load(); {
+	case next > maxWord || now/nsPerMs-Epoch >= 1<<TimeBits:
 		return 0, ErrExhausted
+	case max(next, (now/nsPerMs-Epoch)<<SequenceBits) > ceiling:
+		return 0, ErrMark
 	}
 	ready := max(next>>SequenceBits+Epoch, (g.uuids.Load()+1)>>SequenceBits) - g.runAhead
 	if g.policy == Refuse {

@@ -77,7 +77,7 @@ func TestWaitOnFrozenClock(t *testing.T) {
 func TestWaitReadyAfterStepBack(t *testing.T) {
 	t.Parallel()
 	const start = 600_000
-	for policy, ready := range map[Policy]int64{Wait: start - 10_000, Ahead: start - 10_000, Refuse: start} {
+	for policy, ready := range map[Policy]int64{Wait: start - 15_000, Ahead: start - 15_000, Refuse: start} {
 		c := newClock(start)
 		g := newGenerator(t, c, Config{Policy: policy, ZeroStart: true})
 		mustSnowflake(t, g)
@@ -163,7 +163,7 @@ func TestWaitReadyLooksAgain(t *testing.T) {
 	t.Parallel()
 	c := newClock(600_000)
 	var longest time.Duration
-	g, err := New(Config{Policy: Wait, Now: c.now, Sleep: func(_ context.Context, d time.Duration) error {
+	g, err := New(Config{Policy: Wait, Now: c.now, Guard: new(Guard), Sleep: func(_ context.Context, d time.Duration) error {
 		longest = max(longest, d)
 		c.add(d * 500)
 		return nil

@@ -142,7 +142,7 @@ func (f *fixture) serve(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	generator, err := gen.New(gen.Config{Node: proxyNode})
+	generator, err := gen.New(gen.Config{Node: proxyNode, Guard: new(gen.Guard)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,6 +96,7 @@ func explain(text string, catalog *rewrite.Catalog, serial rewrite.SerialMode) (
 	if err != nil {
 		return explanation{}, err
 	}
+	defer g.Close()
 	rewriter, src := rewrite.New(rewrite.Config{Serial: serial}), []byte(text)
 	var sc rewrite.Scratch
 	if p := rewriter.PlanSerial(&sc, src, catalog); len(p.Serials) > 0 {

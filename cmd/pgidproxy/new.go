@@ -33,6 +33,7 @@ func (c *newCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
+	defer g.Close()
 	out := bufio.NewWriter(env.out)
 	defer out.Flush()
 	var text [newBatch]string

@@ -32,7 +32,7 @@ func serveHere(t *testing.T, direct string, unable *atomic.Bool) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	generator, err := gen.New(gen.Config{Node: proxyNode})
+	generator, err := gen.New(gen.Config{Node: proxyNode, Guard: new(gen.Guard)})
 	if err != nil {
 		t.Fatal(err)
 	}

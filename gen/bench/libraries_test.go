@@ -23,10 +23,11 @@ var (
 // gives room for, hence the bound of a day.
 func newGenerator(tb testing.TB) *gen.Generator {
 	tb.Helper()
-	g, err := gen.New(gen.Config{Node: 1, RunAhead: 24 * time.Hour})
+	g, err := gen.New(gen.Config{Node: 1, RunAhead: 24 * time.Hour, Guard: new(gen.Guard)})
 	if err != nil {
 		tb.Fatal(err)
 	}
+	tb.Cleanup(g.Close)
 	return g
 }
 

@@ -44,7 +44,10 @@ func (g *Generator) Extend(mark int64) {
 
 // Revoke takes back what was granted. Calls that have begun may still get ids
 // of it.
-func (g *Generator) Revoke() { g.grant.Store(nil) }
+func (g *Generator) Revoke() {
+	g.grant.Store(nil)
+	_ = g.party.Take(-1)
+}
 
 // word is the first word of a millisecond since 1970, within those that there
 // are; one more than the last for a time past the end.
@@ -63,7 +66,7 @@ func unbounded(node int, floor int64) *grant {
 // more; the next generator of its node goes on above its last one. It may be
 // called again.
 func (g *Generator) Close() {
-	g.Revoke()
+	g.grant.Store(nil)
 	// Calls that have begun fail from here on: nothing fits behind this word.
 	if last := g.snowflakes.Swap(math.MaxInt64 - 1); last != math.MaxInt64-1 {
 		g.party.keep(last)

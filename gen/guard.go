@@ -64,13 +64,13 @@ func (g *Guard) Enter(what, name string, more bool) (*Party, error) {
 	return p, nil
 }
 
-// Take claims a node in place of the one that the party had, which fails with a
-// *SecondError while another party of the kind has it.
+// Take claims a node in place of the one that the party had, -1 none, which fails
+// with a *SecondError while another party of the kind has it.
 func (p *Party) Take(node int) error {
 	p.guard.mu.Lock()
 	defer p.guard.mu.Unlock()
 	for o := range p.guard.parties {
-		if o != p && o.what == p.what && o.node == node {
+		if o != p && o.what == p.what && o.node == node && node >= 0 {
 			return &SecondError{What: p.what, Node: node, Holder: o.name, Same: true}
 		}
 	}

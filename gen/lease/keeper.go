@@ -91,14 +91,15 @@ const MaxTTL = 5 * time.Minute
 
 // A Status is what a Keeper can say of itself.
 type Status struct {
-	Node    int       // -1: none is held
-	Mark    time.Time // of the node
-	Since   time.Time // when the node was taken, by the wall clock
-	Renewed time.Time // when the last acknowledged heartbeat was sent, likewise
-	Offset  time.Duration
-	Clocked bool  // Offset, by which the wall clock is ahead of the store's, is known
-	Doubted bool  // the wall clock jumped, and is not followed
-	Err     error // why no node is held, or why the last heartbeat failed; nil: all is well
+	Registry string    // its id; "": not known yet
+	Node     int       // -1: none is held
+	Mark     time.Time // of the node
+	Since    time.Time // when the node was taken, by the wall clock
+	Renewed  time.Time // when the last acknowledged heartbeat was sent, likewise
+	Offset   time.Duration
+	Clocked  bool  // Offset, by which the wall clock is ahead of the store's, is known
+	Doubted  bool  // the wall clock jumped, and is not followed
+	Err      error // why no node is held, or why the last heartbeat failed; nil: all is well
 }
 
 // A Keeper holds a node for a Minter, and takes another one when it is lost. All
@@ -143,6 +144,9 @@ func Hold(ctx context.Context, c Config) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
+	r := *c.Registry
+	r.TTL, r.Now = max(r.TTL, c.TTL), c.Now
+	c.Registry = &r
 	k := &Keeper{c: c, party: party, start: time.Now(), done: make(chan struct{}), node: -1}
 	k.status.Node = -1
 	next, err := k.first(ctx)

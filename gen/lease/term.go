@@ -24,6 +24,7 @@ func (k *Keeper) acquire(ctx context.Context) (next time.Duration, err error) {
 		if err != nil {
 			return retryEvery, err
 		}
+		k.join(s.Head.ID)
 		k.time.hear(k.mono(), s.Now)
 		if k.c.Claim != nil && k.claimed != s.Head.Era {
 			if err := k.c.Claim(ctx); err != nil {
@@ -37,7 +38,7 @@ func (k *Keeper) acquire(ctx context.Context) (next time.Duration, err error) {
 		now := k.time.look(k.mono(), k.wall())
 		rec, err := k.choose(s, now)
 		if err != nil {
-			return retryEvery, err
+			return k.c.Heartbeat, err
 		}
 		switch err := k.take(ctx, s, rec, now); {
 		case err == nil:
@@ -47,6 +48,15 @@ func (k *Keeper) acquire(ctx context.Context) (next time.Duration, err error) {
 		}
 		// Another was faster.
 	}
+}
+
+// join remembers which registry this is: were it emptied, it gets its id back,
+// and another one in its place is refused.
+func (k *Keeper) join(id string) {
+	k.c.Registry.ID = id
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.status.Registry = id
 }
 
 // choose returns the record of the lowest node that may be taken; of those whose
@@ -88,7 +98,12 @@ func (k *Keeper) take(ctx context.Context, s Snapshot, rec Record, now int64) er
 		return err
 	}
 	floor := max(rec.Mark, s.Head.Floor)
-	mark := max(now+k.c.MarkAhead.Milliseconds(), floor+step.Milliseconds())
+	mark := max(now+k.c.MarkAhead.Milliseconds(), rec.Mark)
+	if first := floor + step.Milliseconds(); first <= now+k.c.RunAhead.Milliseconds() {
+		// A restarted holder mints at once. No mark gets further ahead of the clock
+		// than ids may, however often its holders are restarted.
+		mark = max(mark, first)
+	}
 	token, sent := newToken(), k.mono()
 	k.pending = token
 	store, err := k.c.Registry.Store.Swap(ctx, Swap{Era: s.Head.Era, Expect: []string{rec.Token}, Node: rec.Node,

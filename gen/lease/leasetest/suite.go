@@ -39,7 +39,9 @@ func (s Subject) node(i int) int {
 // Run holds a store to what lease.Store says of it.
 func Run(t *testing.T, s Subject) {
 	t.Run("contract", s.contract)
-	t.Run("concurrent", s.concurrent)
+	if s.Again != nil {
+		t.Run("concurrent", s.concurrent)
+	}
 	t.Run("holding", s.holding)
 	for call := range 8 {
 		for _, fate := range []Fate{Lost, Unproven} {
@@ -149,9 +151,6 @@ func (s Subject) contract(t *testing.T) {
 
 // Of many who want the same at once one gets it.
 func (s Subject) concurrent(t *testing.T) {
-	if s.Again == nil {
-		t.Skip("one party by nature")
-	}
 	store := s.New(t)
 	r := &lease.Registry{Store: store}
 	snap, err := r.Init(t.Context(), false)

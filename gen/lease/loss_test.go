@@ -1,0 +1,178 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/pgidproxy/pgidproxy/gen/lease"
+	"github.com/pgidproxy/pgidproxy/gen/lease/leasetest"
+)
+
+// setup is a store whose tables are not there.
+type setup struct{ lease.Store }
+
+func (setup) Load(context.Context) (lease.Snapshot, error) {
+	return lease.Snapshot{}, &lease.SetupError{Err: errors.New("no table"), Hint: "install"}
+}
+
+// A registry that lost its data, or goes on with older data on another server:
+// holders stop at their next heartbeat, and nobody is given a node until the
+// longest TTL has passed.
+func TestRegistryLosesData(t *testing.T) {
+	for name, lose := range map[string]func(m *leasetest.Memory) func(){
+		"emptied":   func(m *leasetest.Memory) func() { return m.Empty },
+		"fail-over": func(m *leasetest.Memory) func() { return m.Save() },
+		"emptied, and set up by others": func(m *leasetest.Memory) func() {
+			return func() {
+				m.Empty()
+				_, _ = (&lease.Registry{Store: m, ID: "others"}).Open(context.Background())
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			world(t, func(t *testing.T, registry *leasetest.Memory, ids *idSet) {
+				a, b := newParty(t, "a", registry, ids), newParty(t, "b", registry, ids)
+				a.mustBegin()
+				defer a.end()
+				id := a.k.Status().Registry
+				do := lose(registry)
+				time.Sleep(time.Minute)
+				do()
+				lost := time.Now()
+				if name == "emptied, and set up by others" {
+					time.Sleep(time.Minute)
+					if a.mints() || !errors.As(a.k.Status().Err, new(*lease.OtherRegistryError)) {
+						t.Errorf("a goes on with another registry: %v", a.k.Status().Err)
+					}
+					return
+				}
+				b.config.Registry.ID = id // as its database records
+				b.mustBegin()
+				defer b.end()
+				for a.mints() {
+					time.Sleep(100 * time.Millisecond)
+				}
+				if d := time.Since(lost); d > 6*time.Second {
+					t.Errorf("a minted for %s without a record", d)
+				}
+				last := ids.max
+				for !a.mints() && !b.mints() {
+					if time.Since(lost) > time.Minute {
+						t.Fatal("nobody mints any more")
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+				if d := time.Since(lost); d < 29*time.Second {
+					t.Errorf("a node was handed out after %s", d)
+				}
+				time.Sleep(6 * time.Second)
+				if x, y := a.mustMint(), b.mustMint(); x <= last || y <= last || nodeOf(x) == nodeOf(y) {
+					t.Errorf("%d of node %d, %d of node %d, after %d", x, nodeOf(x), y, nodeOf(y), last)
+				}
+				if got := a.k.Status().Registry; got != id || b.k.Status().Registry != id {
+					t.Errorf("the registry's id was %s and is %s", id, got)
+				}
+			})
+		})
+	}
+}
+
+// A registry that is released, or set up anew, under a holder's feet.
+func TestTakenAway(t *testing.T) {
+	world(t, func(t *testing.T, registry *leasetest.Memory, ids *idSet) {
+		a, b := newParty(t, "a", registry, ids), newParty(t, "b", registry, ids)
+		a.mustBegin()
+		defer a.end()
+		a.mustMint()
+		r := &lease.Registry{Store: registry}
+		if rec, err := r.Release(t.Context(), 0, false); err != nil || rec.Holder != "a" || !rec.Live {
+			t.Fatalf("got %+v, %v", rec, err)
+		}
+		b.mustBegin()
+		defer b.end()
+		if got := nodeOf(b.mustMint()); got != 0 {
+			t.Errorf("b has node %d", got)
+		}
+		var free *lease.FreeError
+		if _, err := r.Release(t.Context(), 5, false); !errors.As(err, &free) {
+			t.Errorf("got %v", err)
+		}
+		for range 60 { // until a's heartbeat both mint, a below its mark
+			time.Sleep(100 * time.Millisecond)
+			_, _ = a.mint(10)
+			_, _ = b.mint(10)
+		}
+		if got := nodeOf(a.mustMint()); got != 1 {
+			t.Errorf("a has node %d", got)
+		}
+		if _, err := r.Init(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		for range 120 {
+			time.Sleep(100 * time.Millisecond)
+			_, _ = a.mint(10)
+			_, _ = b.mint(10)
+		}
+		if x, y := nodeOf(a.mustMint()), nodeOf(b.mustMint()); x == y {
+			t.Errorf("both have node %d", x)
+		}
+	})
+}
+
+// What a function's number is, it stays.
+func TestFunctions(t *testing.T) {
+	world(t, func(t *testing.T, registry *leasetest.Memory, ids *idSet) {
+		r := &lease.Registry{Store: registry}
+		claim := func(database string, node int, fresh bool) (int, error) {
+			return r.ClaimFunctions(t.Context(), lease.Functions{Database: database, Node: node, Fresh: fresh})
+		}
+		for _, c := range []struct {
+			database    string
+			node        int
+			fresh       bool
+			want        int
+			heldByOther bool
+		}{
+			{"a", -1, false, 1023, false}, {"a", -1, false, 1023, false}, {"b", -1, false, 1022, false}, {"b", 1023, false, 0, true},
+			{"c", 500, false, 500, false}, {"c", -1, false, 500, false}, {"a", -1, true, 1021, false}, {"a", 1023, false, 1023, false},
+		} {
+			got, err := claim(c.database, c.node, c.fresh)
+			var held *lease.HeldError
+			if errors.As(err, &held) != c.heldByOther || !c.heldByOther && (err != nil || got != c.want) {
+				t.Errorf("%+v: got %d, %v", c, got, err)
+			}
+		}
+		a := newParty(t, "a", registry, ids)
+		a.config.First, a.config.Last = 1020, 1023
+		a.mustBegin()
+		defer a.end()
+		if got := nodeOf(a.mustMint()); got != 1020 {
+			t.Errorf("a has node %d", got)
+		}
+		if _, err := claim("d", 1020, false); !errors.As(err, new(*lease.HeldError)) {
+			t.Errorf("a live lease's number was given to functions: %v", err)
+		}
+		if got, err := claim("d", -1, false); got != 1019 || err != nil {
+			t.Errorf("got %d, %v", got, err)
+		}
+		if _, err := r.Release(t.Context(), 1022, false); !errors.As(err, new(*lease.HeldError)) {
+			t.Errorf("functions' number was released without being asked: %v", err)
+		}
+		if _, err := r.Release(t.Context(), 1022, true); err != nil {
+			t.Error(err)
+		}
+		if got, err := claim("e", -1, false); got != 1018 || err != nil {
+			t.Errorf("got %d, %v, want a number that was never used", got, err)
+		}
+		// In doubt numbers of other databases may be missing.
+		registry.Save()()
+		if _, err := claim("f", -1, false); !errors.As(err, new(*lease.WaitError)) {
+			t.Errorf("got %v", err)
+		}
+		if got, err := claim("b", 1022, false); got != 1022 || err != nil {
+			t.Errorf("got %d, %v", got, err)
+		}
+	})
+}

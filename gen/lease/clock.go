@@ -25,6 +25,7 @@ type reckoning struct {
 
 	storeAt time.Duration // monotonic time at which the store's clock was read
 	storeMs int64         // 0: it never was
+	peers   int64         // up to where other holders' clocks have come, at least
 }
 
 // hear takes a reading of the store's clock.
@@ -46,11 +47,12 @@ func (r *reckoning) store(mono time.Duration) int64 {
 func (r *reckoning) look(mono time.Duration, wall int64) int64 {
 	store := r.store(mono)
 	if !r.known {
-		// A clock that is ahead from the start is not trusted alone; ids of one that
-		// is behind are kept from harm by the floor of the term.
+		// A clock that is ahead from the start is not trusted alone: it is that one or
+		// the store's which is wrong. Ids of one that is behind are kept from harm by
+		// the floor of the term.
 		r.known = true
 		r.at, r.ms = mono, wall
-		if store != 0 && wall > store+doubtful.Milliseconds() {
+		if store != 0 && wall > max(store, r.peers)+doubtful.Milliseconds() {
 			r.ms, r.doubted, r.jumped = store, true, mono
 		}
 		return r.ms

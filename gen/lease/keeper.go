@@ -120,6 +120,7 @@ type Keeper struct {
 	floor   int64  // of the term
 	mark    int64  // the highest that was sent
 	claimed string // the era in which Claim was called
+	seen    map[int]sighting
 
 	mu       sync.Mutex
 	status   Status
@@ -147,7 +148,7 @@ func Hold(ctx context.Context, c Config) (*Keeper, error) {
 	r := *c.Registry
 	r.TTL, r.Now = max(r.TTL, c.TTL), c.Now
 	c.Registry = &r
-	k := &Keeper{c: c, party: party, start: time.Now(), done: make(chan struct{}), node: -1}
+	k := &Keeper{c: c, party: party, start: time.Now(), done: make(chan struct{}), node: -1, seen: map[int]sighting{}}
 	k.status.Node = -1
 	next, err := k.first(ctx)
 	if err != nil {

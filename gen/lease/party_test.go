@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,6 +26,7 @@ type party struct {
 	k       *lease.Keeper
 	endLife context.CancelFunc
 	ids     *idSet
+	life    int // how often it was started
 }
 
 // newParty returns a process that does not run yet.
@@ -52,6 +54,7 @@ func (p *party) begin() error {
 		return err
 	}
 	p.g, p.k = g, k
+	p.life++
 	return nil
 }
 
@@ -93,7 +96,8 @@ func (p *party) mint(n int) (last int64, err error) {
 	if err := p.g.Snowflakes(batch); err != nil {
 		return 0, err
 	}
-	p.ids.add(p.t, p.name, batch)
+	// Within a term there is nothing to tell apart.
+	p.ids.add(p.t, fmt.Sprintf("%s, life %d, term of %s", p.name, p.life, p.k.Status().Since.UTC()), batch)
 	return batch[n-1], nil
 }
 
@@ -116,31 +120,57 @@ func (p *party) cut(fate leasetest.Fate) { p.store.Set(func(string) leasetest.Fa
 
 func (p *party) mend() { p.store.Set(nil) }
 
-// An idSet is all ids that there are.
+// An idSet is all ids that there are. By the argument the times of a node are
+// cut into stretches with one holder each, so it looks at these: far fewer ids
+// than there might be are enough to see two of them meet.
 type idSet struct {
-	mu  sync.Mutex
-	of  map[int64]string
-	max int64
+	mu        sync.Mutex
+	stretches map[int]map[string]stretch // by node and term
+	max       int64
 }
 
-func newIDSet() *idSet { return &idSet{of: map[int64]string{}} }
+// A stretch is where a term's ids lie.
+type stretch struct{ first, last int64 }
 
-func (s *idSet) add(t testing.TB, name string, ids []int64) {
+func newIDSet() *idSet { return &idSet{stretches: map[int]map[string]stretch{}} }
+
+// add fails for ids that are not ascending, or lie in the stretch of another
+// term.
+func (s *idSet) add(t testing.TB, term string, ids []int64) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	node := nodeOf(ids[0])
+	terms := s.stretches[node]
+	if terms == nil {
+		terms = map[string]stretch{}
+		s.stretches[node] = terms
+	}
+	own, known := terms[term]
+	if !known {
+		own = stretch{ids[0], ids[0] - 1}
+	}
 	for _, id := range ids {
-		if other, ok := s.of[id]; ok {
-			t.Fatalf("id %d (%s, node %d) of %s was minted by %s before", id, time.UnixMilli(id>>22+gen.Epoch).UTC(), nodeOf(id), name, other)
+		if id <= own.last || nodeOf(id) != node {
+			t.Fatalf("%s: %d of node %d after %d of node %d", term, id, nodeOf(id), own.last, node)
 		}
-		s.of[id] = name
-		s.max = max(s.max, id)
+		own.last = id
+	}
+	terms[term] = own
+	s.max = max(s.max, own.last)
+	for other, o := range terms {
+		if other != term && o.first <= own.last && own.first <= o.last {
+			t.Fatalf("node %d: %s minted from %s to %s, %s from %s to %s", node,
+				term, timeOf(own.first), timeOf(own.last), other, timeOf(o.first), timeOf(o.last))
+		}
 	}
 }
 
 func nodeOf(id int64) int { return int(id >> gen.SequenceBits & gen.MaxNode) }
 
-func timeOf(id int64) time.Time { return time.UnixMilli(id>>(gen.NodeBits+gen.SequenceBits) + gen.Epoch) }
+func timeOf(id int64) time.Time {
+	return time.UnixMilli(id>>(gen.NodeBits+gen.SequenceBits) + gen.Epoch)
+}
 
 // world runs a test in a bubble of its own time, decades after the bubble's own,
 // which begins before the epoch of the ids.

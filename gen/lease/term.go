@@ -35,6 +35,7 @@ func (k *Keeper) acquire(ctx context.Context) (next time.Duration, err error) {
 		if s.Wait > 0 {
 			return min(s.Wait, k.c.Heartbeat), &WaitError{s.Wait}
 		}
+		k.time.peers = s.peers()
 		now := k.time.look(k.mono(), k.wall())
 		rec, err := k.choose(s, now)
 		if err != nil {
@@ -70,7 +71,7 @@ func (k *Keeper) choose(s Snapshot, now int64) (best Record, err error) {
 		if rec.Token != "" && rec.Token == k.pending {
 			return rec, nil // an attempt whose reply was lost
 		}
-		if rec.Live {
+		if rec.Live && !k.silent(rec) {
 			if k.c.First == k.c.Last {
 				return rec, &HeldError{rec}
 			}
@@ -90,6 +91,35 @@ func (k *Keeper) choose(s Snapshot, now int64) (best Record, err error) {
 		return best, &ExhaustedError{First: k.c.First, Last: k.c.Last, Holders: leases}
 	}
 	return best, nil
+}
+
+// silent tells whether a holder gave no sign of life for longer than its TTL as
+// far as this keeper has seen: the store's clock, which says otherwise, has
+// stepped back.
+func (k *Keeper) silent(rec Record) bool {
+	now := k.mono()
+	if seen, ok := k.seen[rec.Node]; ok && seen.token == rec.Token {
+		return rec.Kind == KindLease && now-seen.at > rec.TTL+rec.Every
+	}
+	k.seen[rec.Node] = sighting{rec.Token, now}
+	return false
+}
+
+// A sighting is when a record was first seen with that token.
+type sighting struct {
+	token string
+	at    time.Duration // monotonic
+}
+
+// peers is the latest time at which a holder that lives put a mark ahead of its
+// clock.
+func (s Snapshot) peers() (latest int64) {
+	for _, rec := range s.Records {
+		if rec.Live && rec.Kind == KindLease {
+			latest = max(latest, rec.Mark-DefaultMarkAhead.Milliseconds())
+		}
+	}
+	return latest
 }
 
 // take begins a term of the node.

@@ -15,6 +15,9 @@ type Functions struct {
 	Database string
 	// Node is the number that they have, or shall have; -1 for any.
 	Node int
+	// Was is the key that the database had before it was moved, restored or
+	// upgraded: its number is taken over. "" for none.
+	Was string
 	// Fresh takes a number that the database does not have yet.
 	Fresh bool
 }
@@ -34,7 +37,7 @@ func (r *Registry) ClaimFunctions(ctx context.Context, f Functions) (node int, e
 		if err != nil {
 			return 0, err
 		}
-		if rec, ok := s.record(node); ok && rec.Kind == KindFunctions {
+		if rec, ok := s.record(node); ok && rec.Kind == KindFunctions && rec.Holder == f.Database {
 			return node, nil
 		}
 		if s.Wait > 0 && (r.ID != "" || len(s.Records) > 0) && f.Node < 0 {
@@ -53,7 +56,7 @@ func (r *Registry) ClaimFunctions(ctx context.Context, f Functions) (node int, e
 func (s Snapshot) functionsNode(f Functions) (int, error) {
 	if f.Node >= 0 {
 		rec, _ := s.record(f.Node)
-		if rec.Live && !(rec.Kind == KindFunctions && rec.Holder == f.Database) {
+		if rec.Live && !(rec.Kind == KindFunctions && (rec.Holder == f.Database || f.Was != "" && rec.Holder == f.Was)) {
 			return 0, &HeldError{rec}
 		}
 		return f.Node, nil

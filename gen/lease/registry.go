@@ -20,7 +20,7 @@ type OtherRegistryError struct{ Want, Got string }
 
 func (e *OtherRegistryError) Error() string {
 	return fmt.Sprintf("this is registry %s, but the database records registry %s: node numbers of two registries collide. "+
-		"Use the --registry that it was installed with, or record this one with pgidproxy install --registry (with --new-function-node where the functions' number is taken here)", e.Got, e.Want)
+		"use the --registry that it was installed with, or move the database to this one with pgidproxy install --registry URL --new-function-node", e.Got, e.Want)
 }
 
 // A CopiedError says that a registry came here with a copy of its database.

@@ -19,7 +19,12 @@ func (e *LostError) Unwrap() error { return e.Err }
 
 // acquire takes a node.
 func (k *Keeper) acquire(ctx context.Context) (next time.Duration, err error) {
-	for {
+	for attempt := 0; ; attempt++ {
+		if attempt > 0 { // another was faster
+			if err := sleep(ctx, time.Duration(min(attempt, 10))*10*time.Millisecond); err != nil {
+				return retryEvery, err
+			}
+		}
 		s, err := k.c.Registry.Open(ctx)
 		if err != nil {
 			return retryEvery, err
@@ -47,7 +52,6 @@ func (k *Keeper) acquire(ctx context.Context) (next time.Duration, err error) {
 		case !errors.Is(err, ErrChanged) && !errors.Is(err, ErrEra):
 			return retryEvery, err
 		}
-		// Another was faster.
 	}
 }
 
@@ -129,9 +133,9 @@ func (k *Keeper) take(ctx context.Context, s Snapshot, rec Record, now int64) er
 	}
 	floor := max(rec.Mark, s.Head.Floor)
 	mark := max(now+k.c.MarkAhead.Milliseconds(), rec.Mark)
-	if first := floor + step.Milliseconds(); first <= now+k.c.RunAhead.Milliseconds() {
-		// A restarted holder mints at once. No mark gets further ahead of the clock
-		// than ids may, however often its holders are restarted.
+	if first := floor + step.Milliseconds(); first <= now+min(k.c.RunAhead, k.c.TTL/2).Milliseconds() {
+		// A restarted holder mints at once. But no mark gets further ahead of the clock
+		// than that, however often its holders are restarted.
 		mark = max(mark, first)
 	}
 	token, sent := newToken(), k.mono()

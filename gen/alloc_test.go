@@ -9,8 +9,13 @@ func TestMintingAllocatesNothing(t *testing.T) {
 		buf  = make([]byte, 0, 256)
 		last error
 	)
-	for _, policy := range []Policy{Ahead, Wait, Refuse} {
-		g := newGenerator(t, nil, Config{Policy: policy})
+	for _, c := range []Config{{Policy: Ahead}, {Policy: Wait}, {Policy: Refuse}, {Leased: true}} {
+		g := newGenerator(t, nil, c)
+		if c.Leased {
+			if err := g.Grant(5, 0, End().UnixMilli()); err != nil {
+				t.Fatal(err)
+			}
+		}
 		calls := map[string]func(){
 			"Snowflake":             func() { ids[0], last = g.Snowflake() },
 			"Snowflakes":            func() { last = g.Snowflakes(ids[:]) },
@@ -24,7 +29,7 @@ func TestMintingAllocatesNothing(t *testing.T) {
 		}
 		for name, call := range calls {
 			if n := testing.AllocsPerRun(1000, call); n != 0 || last != nil {
-				t.Errorf("%v: %s: %v allocations, %v", policy, name, n, last)
+				t.Errorf("%v, leased %t: %s: %v allocations, %v", c.Policy, c.Leased, name, n, last)
 			}
 		}
 	}

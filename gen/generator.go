@@ -36,6 +36,9 @@ const (
 	nsPerMs      = int64(time.Millisecond)
 )
 
+// End is the first moment that a snowflake's 41 bits of time cannot hold.
+func End() time.Time { return time.UnixMilli(Epoch + 1<<TimeBits).UTC() }
+
 // Errors of the minting methods. Callers branch on them with errors.Is.
 var (
 	// ErrAhead: the next id would be further ahead of the clock than the bound

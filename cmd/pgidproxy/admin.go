@@ -31,7 +31,8 @@ type observer struct {
 func (p *proxy) observe(log *slog.Logger, watchers *sql.Watchers, rewriter *rewrite.Rewriter) *observer {
 	o := &observer{metrics: admin.NewMetrics(admin.Sources{
 		Version:   version(),
-		Node:      p.generator.Node(),
+		Node:      p.generator.Node,
+		Lease:     p.holding.status,
 		Plans:     rewriter.Plans,
 		Lookups:   rewriter.Lookups,
 		Databases: watchers.Status,

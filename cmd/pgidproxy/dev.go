@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pgidproxy/pgidproxy/internal/devpg"
-	"github.com/pgidproxy/pgidproxy/sql"
 )
 
 type devCommand struct {
@@ -55,10 +54,11 @@ func (c *devCommand) serve(env *environment, l net.Listener) (err error) {
 	}
 	settings := defaultSettings()
 	settings.DrainTimeout = 0 // the server is about to go as well
-	generator, err := settings.generator(0)
+	generator, err := settings.generator(env, 0, false)
 	if err != nil {
 		return err
 	}
+	defer generator.Close()
 	// Without its server the proxy has nothing to do.
 	ctx, cancel := context.WithCancel(env.ctx)
 	defer cancel()
@@ -71,7 +71,7 @@ func (c *devCommand) serve(env *environment, l net.Listener) (err error) {
 	}()
 	inner := *env
 	inner.ctx = ctx
-	p := &proxy{settings: settings, config: connection, generator: generator}
+	p := &proxy{settings: settings, config: connection, generator: generator, holding: &holding{}}
 	err = p.serve(&inner, func() (net.Listener, error) { return l, nil }, func(addr net.Addr) {
 		fmt.Fprint(env.out, c.greeting(server, addr))
 	})
@@ -87,7 +87,7 @@ func installDev(ctx context.Context, config *pgx.ConnConfig) error {
 		return err
 	}
 	defer conn.Close(ctx)
-	_, err = sql.Install(ctx, conn, sql.InstallOptions{})
+	_, err = installation{}.run(ctx, conn)
 	return err
 }
 

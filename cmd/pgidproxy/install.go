@@ -12,16 +12,24 @@ import (
 )
 
 type installCommand struct {
-	DatabaseURL  databaseURL `help:"Database to install into."`
-	Schema       string      `help:"Schema of the functions. Without it the one they are in already, or public."`
-	FunctionNode *int        `help:"Node number that the functions of this database mint under, 1 to 1023: every database needs one of its own, and no proxy may have it. Without it the recorded one, or 1023."`
-	DryRun       bool        `help:"Print the script instead of running it."`
+	DatabaseURL     databaseURL `help:"Database to install into."`
+	Schema          string      `help:"Schema of the functions. Without it the one they are in already, or public."`
+	Registry        registryURL `help:"Registry that gives the functions their node number, the same for all proxies and databases: a database (libpq URL), redis://, rediss://, etcd:// or etcds://. Without it that in the database itself."`
+	FunctionNode    *int        `help:"Node number that the functions of this database mint under, 1 to 1023: no other database's functions and no proxy may have it. Without it the one that they have, or the highest that the registry has never given out."`
+	NewFunctionNode bool        `help:"Give the functions a number that they never had: after the database was copied and the original lives on, or to move it to another registry."`
+	DryRun          bool        `help:"Print the script instead of running it."`
 }
 
 // Validate checks what belongs together.
 func (c *installCommand) Validate() error {
 	if c.DatabaseURL.config == nil && !c.DryRun {
 		return errors.New("missing flags: --database-url=DATABASE-URL")
+	}
+	if c.NewFunctionNode && c.FunctionNode != nil {
+		return errors.New("--new-function-node draws a number, --function-node gives one: leave one of them out")
+	}
+	if c.NewFunctionNode && c.DryRun {
+		return errors.New("--dry-run asks no registry: give the number with --function-node")
 	}
 	if c.FunctionNode == nil {
 		return nil
@@ -47,7 +55,7 @@ func (c *installCommand) Run(env *environment) error {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(env.ctx))
-	report, err := sql.Install(env.ctx, conn, options)
+	report, err := installation{registry: c.Registry, options: options, fresh: c.NewFunctionNode}.run(env.ctx, conn)
 	if err != nil {
 		return err
 	}

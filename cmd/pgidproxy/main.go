@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 )
@@ -34,6 +35,7 @@ type cli struct {
 	Uninstall uninstallCommand `cmd:"" help:"Remove the server functions from a database, if nothing uses them."`
 	Decode    decodeCommand    `cmd:"" help:"Tell what ids say: time, node, sequence."`
 	New       newCommand       `cmd:"" help:"Mint ids."`
+	Nodes     nodesCommand     `cmd:"" help:"Show and mend a registry of node numbers."`
 	Explain   explainCommand   `cmd:"" help:"Show the text that would be sent to the server, and for every call why it is replaced or left alone."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
 }
@@ -46,6 +48,14 @@ type environment struct {
 	err  io.Writer
 	log  *slog.Logger
 	args []string
+	now  func() int64 // wall clock in ns since 1970; nil: the system's
+}
+
+func (env *environment) time() time.Time {
+	if env.now == nil {
+		return time.Now()
+	}
+	return time.Unix(0, env.now())
 }
 
 // errReported is returned by a command that has told already what went wrong.
@@ -54,11 +64,14 @@ var errReported = errors.New("reported")
 // A usageError is wrong usage that shows only once a command runs.
 type usageError struct{ error }
 
-func main() {
+func main() { runMain(nil) }
+
+// runMain runs the program with a wall clock, nil being the system's.
+func runMain(now func() int64) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal asks for an orderly end, the second one gets its default.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(&environment{ctx: ctx, in: os.Stdin, out: os.Stdout, err: os.Stderr, args: os.Args[1:]}))
+	os.Exit(run(&environment{ctx: ctx, in: os.Stdin, out: os.Stdout, err: os.Stderr, args: os.Args[1:], now: now}))
 }
 
 // exited is how run learns that kong has printed a help text and wants to exit.

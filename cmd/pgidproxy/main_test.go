@@ -10,8 +10,11 @@ import (
 
 // TestMain lets tests run this program as pgidproxy, which is on their PATH.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"pgidproxy": main})
+	testscript.Main(m, programs)
 }
+
+// programs are what this test's program can be run as.
+var programs = map[string]func(){"pgidproxy": main}
 
 // The scripts run the program as a user does. They have two commands more:
 // database makes a database and sets URL to it, sql runs statements there.

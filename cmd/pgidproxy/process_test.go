@@ -56,7 +56,19 @@ func (o *output) String() string {
 // start runs the program. It is killed at the end of the test if it still runs.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command("pgidproxy", args...), output: &output{more: make(chan struct{})}}
+	return startProgram(t, nil, "pgidproxy", args...)
+}
+
+// commandOf is one of programs, with variables of its own.
+func commandOf(variables []string, program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	cmd.Env = append(os.Environ(), variables...)
+	return cmd
+}
+
+func startProgram(t *testing.T, variables []string, program string, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: commandOf(variables, program, args...), output: &output{more: make(chan struct{})}}
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

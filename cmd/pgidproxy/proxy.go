@@ -19,7 +19,7 @@ import (
 // proxySettings are what serve lets its user choose and dev has as it is.
 type proxySettings struct {
 	Clock         string        `enum:"ahead,wait,refuse" default:"ahead" help:"What happens when the clock is back by more than --run-ahead: the server mints (ahead), callers wait up to 5 s (wait); or the server mints at any step back (refuse)."`
-	RunAhead      time.Duration `default:"10s" help:"How far ids may run ahead of the clock."`
+	RunAhead      time.Duration `default:"15s" help:"How far ids may run ahead of the clock."`
 	SequenceStart string        `enum:"random,zero" default:"random" help:"Where the sequence of a new millisecond starts: at a random number below 256, or at zero."`
 	RewriteLimit  byteSize      `default:"1MiB" help:"Messages larger than this are passed on as they are."`
 	PlanCache     int           `default:"4096" help:"How many plans are kept."`
@@ -47,13 +47,15 @@ func (s *proxySettings) check() error {
 	return nil
 }
 
-// generator makes the generator that all sessions share.
-func (s *proxySettings) generator(node int) (*gen.Generator, error) {
+// generator makes the generator that all sessions share: with a node, or with
+// what a lease grants.
+func (s *proxySettings) generator(env *environment, node int, leased bool) (*gen.Generator, error) {
 	policy, err := gen.ParsePolicy(s.Clock)
 	if err != nil {
 		return nil, err
 	}
-	return gen.New(gen.Config{Node: node, Policy: policy, RunAhead: s.RunAhead, ZeroStart: s.SequenceStart == "zero"})
+	return gen.New(gen.Config{Node: node, Leased: leased, Name: "the proxy's", Policy: policy, RunAhead: s.RunAhead,
+		ZeroStart: s.SequenceStart == "zero", Now: env.now})
 }
 
 // listen opens a port, and says what to do when that is taken. flag is where
@@ -74,6 +76,7 @@ type proxy struct {
 	settings  proxySettings
 	config    *pgx.ConnConfig // the server, and our own database and role on it
 	generator *gen.Generator
+	holding   *holding
 	admin     net.Listener // for metrics and health, which serve closes; nil: none
 }
 
@@ -86,7 +89,7 @@ const firstCatalog = 10 * time.Second
 // sessions have ended.
 func (p *proxy) serve(env *environment, open func() (net.Listener, error), ready func(net.Addr)) error {
 	watchers := sql.NewWatchers(p.config, env.log)
-	watchers.Node = p.generator.Node()
+	watchers.Node, watchers.Registry = p.generator.Node, p.holding.registry
 	defer watchers.Close()
 	shared := p.hooks()
 	config := wire.Config{
@@ -129,6 +132,8 @@ func (p *proxy) serve(env *environment, open func() (net.Listener, error), ready
 		return err
 	}
 	ready(l.Addr())
+	stop := announceEnd(env)
+	defer stop()
 	return server.Serve(env.ctx)
 }
 
@@ -148,4 +153,28 @@ func (p *proxy) hooks() wire.Hooks {
 		h.MintReady = p.generator.WaitReady
 	}
 	return h
+}
+
+// announceEnd logs once a day that the 41 bits of a snowflake's time are about to
+// be used up, from a year before. stop ends it.
+func announceEnd(env *environment) (stop func()) {
+	const day = 24 * time.Hour
+	ctx, cancel := context.WithCancel(env.ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			if left := gen.End().Sub(env.time()); left < 365*day {
+				env.log.Warn("the 41 bits of a snowflake's time end soon: no id can be minted after that", "end", gen.End().Format(time.RFC3339), "days", int(left/day))
+			}
+			select {
+			case <-time.After(day):
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/pgidproxy/pgidproxy/gen/lease"
 	"github.com/pgidproxy/pgidproxy/rewrite"
 	"github.com/pgidproxy/pgidproxy/sql"
 	"github.com/pgidproxy/pgidproxy/wire"
@@ -18,7 +19,8 @@ import (
 // called at each scrape, from many goroutines.
 type Sources struct {
 	Version   string
-	Node      int
+	Node      func() int                   // -1: none is held
+	Lease     func() *lease.Status         // nil: the node is not leased
 	Plans     func() int                   // plans kept
 	Lookups   func() (hits, misses uint64) // of plans, so far
 	Databases func() []sql.DatabaseStatus  // those that are watched
@@ -66,10 +68,10 @@ func NewMetrics(src Sources) *Metrics {
 	}
 	ids := m.counters("pgidproxy_ids_total", "Ids that were put into statements.", "kind")
 	m.snowflakes, m.uuids = ids.WithLabelValues("snowflake"), ids.WithLabelValues("uuidv7")
-	m.refusals = m.counter("pgidproxy_mint_refusals_total", "Times that the generator did not mint, for the clock's sake.")
+	m.refusals = m.counter("pgidproxy_mint_refusals_total", "Times that the generator did not mint: no node is held, its mark is reached, or the clock is too far back.")
 
 	m.state(&src)
-	m.registry.MustRegister(&catalogs{databases: src.Databases})
+	m.registry.MustRegister(&catalogs{databases: src.Databases}, leases{src.Lease})
 	return m
 }
 
@@ -80,7 +82,7 @@ func (m *Metrics) state(src *Sources) {
 	}
 	gauge("pgidproxy_build_info", "1, labelled with the version of the program.",
 		prometheus.Labels{"version": src.Version, "go_version": runtime.Version()}, func() float64 { return 1 })
-	gauge("pgidproxy_node", "Node number that this proxy mints under.", nil, func() float64 { return float64(src.Node) })
+	gauge("pgidproxy_node", "Node number that this proxy mints under, -1 while it holds none.", nil, func() float64 { return float64(src.Node()) })
 	gauge("pgidproxy_plans", "Plans that are kept.", nil, func() float64 { return float64(src.Plans()) })
 	lookups := func(result string, value func() float64) {
 		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{

@@ -31,7 +31,7 @@ const temporaryQuery = `SELECT DISTINCT c.relname::text FROM pg_catalog.pg_class
 // It fails where the role may not read the catalog. The generation of the
 // result is 0.
 func LoadCatalog(ctx context.Context, conn *pgx.Conn) (*rewrite.Catalog, error) {
-	r, err := readCatalog(ctx, conn, 0)
+	r, err := readCatalog(ctx, conn, nobody)
 	if err != nil {
 		return nil, err
 	}
@@ -45,18 +45,17 @@ type reading struct {
 	notes  []string            // why calls of ours are left alone that a user may expect to be replaced; whole sentences
 }
 
-// readCatalog reads the catalog for a proxy that mints under a node, 0 for one
-// that no database's functions can have.
-func readCatalog(ctx context.Context, conn *pgx.Conn, node int) (r reading, err error) {
+// readCatalog reads the catalog for a proxy.
+func readCatalog(ctx context.Context, conn *pgx.Conn, who self) (r reading, err error) {
 	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
-		func(tx pgx.Tx) error { return r.load(ctx, tx, node) })
+		func(tx pgx.Tx) error { return r.load(ctx, tx, who) })
 	if err != nil {
 		return reading{}, fmt.Errorf("read catalog: %w", err)
 	}
 	return r, nil
 }
 
-func (r *reading) load(ctx context.Context, tx pgx.Tx, node int) error {
+func (r *reading) load(ctx context.Context, tx pgx.Tx, who self) error {
 	// Functions are named in full; operators and types are found through the path.
 	if _, err := tx.Exec(ctx, within, pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
@@ -69,7 +68,7 @@ func (r *reading) load(ctx context.Context, tx pgx.Tx, node int) error {
 		Database: s.database, Version: s.version, Known: true,
 		Functions: map[string]bool{}, Operators: map[string]bool{},
 	}
-	if err := r.loadOurs(ctx, tx, s, node); err != nil {
+	if err := r.loadOurs(ctx, tx, s, who); err != nil {
 		return err
 	}
 	rows, err := tx.Query(ctx, relationsQuery)

@@ -28,7 +28,7 @@ func thousandTables(b *testing.B) (*Watcher, *pgx.Conn) {
 	}
 	ws := NewWatchers(config, slog.New(slog.DiscardHandler))
 	b.Cleanup(ws.Close)
-	w := newWatcher(ws.config, 0, time.Hour, ws.log)
+	w := newWatcher(ws.config, ws.self, time.Hour, ws.log)
 	c := w.attempt(context.Background(), nil)
 	if w.Current() == nil {
 		b.Fatal("no catalog")

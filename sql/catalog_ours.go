@@ -35,7 +35,7 @@ func (c *candidate) callable() bool {
 // loadOurs tells which of our functions a call by name reaches, whatever
 // search_path a session may have: every function that could be meant must be
 // ours and open to all.
-func (r *reading) loadOurs(ctx context.Context, tx pgx.Tx, s server, node int) error {
+func (r *reading) loadOurs(ctx context.Context, tx pgx.Tx, s server, who self) error {
 	config, found, err := readConfig(ctx, tx)
 	if err != nil {
 		return err
@@ -61,14 +61,34 @@ func (r *reading) loadOurs(ctx context.Context, tx pgx.Tx, s server, node int) e
 		return err
 	}
 	r.data.Ours, r.makers = r.judge(candidates, config, found, s.version)
-	if found && node != 0 && config.FunctionNode == node {
+	if !found {
+		return nil
+	}
+	left := func(format string, args ...any) {
 		delete(r.data.Ours, rewrite.NextSnowflake)
 		delete(r.makers, rewrite.NextSnowflake)
-		r.note("next_snowflake is left to the server: the database's functions mint under this proxy's node %d, "+
-			"so that both would make equal ids. Give them another with pgidproxy install --function-node", node)
+		r.note("next_snowflake is left to the server: "+format, args...)
+	}
+	switch {
+	case config.FunctionNode == who.node:
+		left("the database's functions mint under this proxy's node %d, so that both would make equal ids. "+
+			"Give them another with pgidproxy install --new-function-node", who.node)
+	case who.registry != "" && config.Registry != "" && config.Registry != who.registry:
+		left("the database's functions have their node %d from registry %s, this proxy its own from %s, so that both may be equal. "+
+			"Move the database to that of the proxy with pgidproxy install --registry URL --new-function-node", config.FunctionNode, config.Registry, who.registry)
 	}
 	return nil
 }
+
+// self is what a proxy mints under: its node, -1 for none, and the registry that
+// gave it out, "" for none.
+type self struct {
+	node     int
+	registry string
+}
+
+// nobody is one who mints nothing.
+var nobody = self{node: -1}
 
 func (r *reading) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))

@@ -160,22 +160,27 @@ func TestCatalogNotes(t *testing.T) {
 	s := devpgtest.Server(t)
 	conn, _ := installed(t, s)
 	ctx := context.Background()
+	other := self{node: 5}
 	tests := []struct {
 		name, change string
-		node         int
+		who          self
 		replaced     bool
 		note         string
 	}{
-		{"nothing to say", "", 5, true, ""},
-		{"the proxy's node", "", DefaultFunctionNode, false, "node 1023"},
-		{"older functions, known by their mark", "UPDATE pgid.config SET version = 0; CREATE OR REPLACE FUNCTION next_snowflake() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'", 5, true, ""},
-		{"replaced by a user", fmt.Sprintf("UPDATE pgid.config SET version = %d", Version), 5, false, "public.next_snowflake() is not as this program installs it"},
-		{"a copy", "UPDATE pgid.config SET database_oid = 1", 5, false, "a copy"},
-		{"another layout", "UPDATE pgid.config SET layout = '42/9/12'", 5, false, "in layout 42/9/12"},
+		{"nothing to say", "", other, true, ""},
+		{"the proxy's node", "", self{node: DefaultFunctionNode}, false, "node 1023"},
+		{"no registry recorded", "", self{node: 5, registry: "A"}, true, ""},
+		{"its registry", "UPDATE pgid.config SET registry = 'A'", self{node: 5, registry: "A"}, true, ""},
+		{"another registry", "", self{node: 5, registry: "B"}, false, "from registry A, this proxy its own from B"},
+		{"its registry is not known", "", other, true, ""},
+		{"older functions, known by their mark", "UPDATE pgid.config SET version = 0; CREATE OR REPLACE FUNCTION next_snowflake() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'", other, true, ""},
+		{"replaced by a user", fmt.Sprintf("UPDATE pgid.config SET version = %d", Version), other, false, "public.next_snowflake() is not as this program installs it"},
+		{"a copy", "UPDATE pgid.config SET database_oid = 1", other, false, "a copy"},
+		{"another layout", "UPDATE pgid.config SET layout = '42/9/12'", other, false, "in layout 42/9/12"},
 	}
 	for _, tt := range tests {
 		exec(t, conn, tt.change)
-		r, err := readCatalog(ctx, conn, tt.node)
+		r, err := readCatalog(ctx, conn, tt.who)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,16 @@ type InstalledConfig struct {
 	FunctionNode     int
 	SystemIdentifier *int64 // nil where it could not be read
 	DatabaseOID      uint32
+	Registry         string // id of the registry that gave the functions their node; "" where it is not known
+}
+
+// Key returns the key of the database in which the functions were installed, as
+// DatabaseKey does; "" where its system's identifier is not recorded.
+func (c InstalledConfig) Key() string {
+	if c.SystemIdentifier == nil {
+		return ""
+	}
+	return server{oid: c.DatabaseOID, identifier: c.SystemIdentifier}.key()
 }
 
 // Compatible fails where ids are laid out otherwise than this program does.
@@ -62,8 +72,10 @@ func readConfig(ctx context.Context, q querier) (c InstalledConfig, found bool, 
 	if err := q.QueryRow(ctx, "SELECT pg_catalog.to_regclass('pgid.config') IS NOT NULL").Scan(&there); err != nil || !there {
 		return c, false, err
 	}
-	err = q.QueryRow(ctx, `SELECT version, epoch_ms, layout, schema, function_node, system_identifier, database_oid
-		FROM pgid.config`).Scan(&c.Version, &c.EpochMs, &c.Layout, &c.Schema, &c.FunctionNode, &c.SystemIdentifier, &c.DatabaseOID)
+	// Before version 3 there was no registry.
+	err = q.QueryRow(ctx, `SELECT version, epoch_ms, layout, schema, function_node, system_identifier, database_oid,
+		coalesce(pg_catalog.to_jsonb(c) OPERATOR(pg_catalog.->>) 'registry', '')
+		FROM pgid.config c`).Scan(&c.Version, &c.EpochMs, &c.Layout, &c.Schema, &c.FunctionNode, &c.SystemIdentifier, &c.DatabaseOID, &c.Registry)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, false, nil
 	}
@@ -75,15 +87,33 @@ type server struct {
 	version    int
 	database   string
 	oid        uint32
-	identifier *int64
+	identifier *int64 // nil where it may not be read
+	address    string // of the server; "" on a socket
+}
+
+// key tells a database from all others, whatever its name becomes.
+func (s server) key() string {
+	if s.identifier == nil {
+		return fmt.Sprintf("%d of the server at %s", s.oid, s.address)
+	}
+	return fmt.Sprintf("%d of system %d", s.oid, *s.identifier)
+}
+
+// DatabaseKey returns what tells the database from all others: its oid and its
+// system's identifier, or, where that may not be read, the server's address. It
+// stays when the database is renamed or fails over, and not when it is copied.
+func DatabaseKey(ctx context.Context, conn *pgx.Conn) (string, error) {
+	s, err := readServer(ctx, conn)
+	return s.key(), err
 }
 
 func readServer(ctx context.Context, q querier) (s server, err error) {
 	var allowed bool
 	err = q.QueryRow(ctx, `SELECT pg_catalog.current_setting('server_version_num')::int, d.datname, d.oid,
+		coalesce(pg_catalog.concat(pg_catalog.host(pg_catalog.inet_server_addr()), ':', pg_catalog.inet_server_port()), ''),
 		pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')
 		FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()`).
-		Scan(&s.version, &s.database, &s.oid, &allowed)
+		Scan(&s.version, &s.database, &s.oid, &s.address, &allowed)
 	if err == nil && allowed {
 		err = q.QueryRow(ctx, "SELECT system_identifier FROM pg_catalog.pg_control_system()").Scan(&s.identifier)
 	}
@@ -99,8 +129,8 @@ func (c InstalledConfig) copied(s server) string {
 		return ""
 	}
 	return fmt.Sprintf("the functions were installed in another database, of which this one is a copy: "+
-		"both mint under node %d. Give this one another with pgidproxy install --function-node, "+
-		"or this number again if the other is no more (moved, restored, upgraded)", c.FunctionNode)
+		"both mint under node %d. Give this one another with pgidproxy install --new-function-node, "+
+		"or, if the other is no more (moved, restored, upgraded), this number again with --function-node %[1]d", c.FunctionNode)
 }
 
 // CopyWarning says whether the database is a copy of the one in which the

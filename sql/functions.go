@@ -14,7 +14,7 @@ import (
 )
 
 // Version is that of the installed objects: it grows with every change of them.
-const Version = 2
+const Version = 3
 
 // DefaultFunctionNode is the node number of a database's functions unless
 // another is chosen.
@@ -63,6 +63,9 @@ type InstallOptions struct {
 	// FunctionNode is the node number that the functions mint under, 1 to 1023;
 	// 0 means the recorded one, or DefaultFunctionNode.
 	FunctionNode int
+	// Registry is the id of the registry that gave it out, to be recorded; ""
+	// leaves what is recorded.
+	Registry string
 }
 
 func (o InstallOptions) check() error {

@@ -39,7 +39,7 @@ func (r InstallReport) String() string {
 	}
 	lines := []string{
 		fmt.Sprintf("%s in schema %s of database %s", did, r.Schema, r.Database),
-		fmt.Sprintf("they mint under node %d: every database needs a number of its own (--function-node), and no proxy may have it", r.FunctionNode),
+		fmt.Sprintf("they mint under node %d", r.FunctionNode),
 	}
 	for _, w := range r.Warnings {
 		lines = append(lines, "warning: "+w)
@@ -100,6 +100,7 @@ func install(ctx context.Context, tx pgx.Tx, o InstallOptions) (InstallReport, e
 		}
 		o.Schema = old.Schema
 		o.FunctionNode = cmp.Or(o.FunctionNode, old.FunctionNode)
+		o.Registry = cmp.Or(o.Registry, old.Registry)
 		if w := old.copied(s); w != "" && !confirmed {
 			report.Warnings = append(report.Warnings, w)
 			s.oid, s.identifier = old.DatabaseOID, old.SystemIdentifier
@@ -112,7 +113,7 @@ func install(ctx context.Context, tx pgx.Tx, o InstallOptions) (InstallReport, e
 	o.FunctionNode = cmp.Or(o.FunctionNode, DefaultFunctionNode)
 	report.Schema, report.FunctionNode = o.Schema, o.FunctionNode
 	config := InstalledConfig{Version: Version, EpochMs: gen.Epoch, Layout: layout, Schema: o.Schema,
-		FunctionNode: o.FunctionNode, SystemIdentifier: s.identifier, DatabaseOID: s.oid}
+		FunctionNode: o.FunctionNode, SystemIdentifier: s.identifier, DatabaseOID: s.oid, Registry: o.Registry}
 	present, err := readPresent(ctx, tx, config)
 	if err != nil {
 		return report, err
@@ -140,11 +141,11 @@ func install(ctx context.Context, tx pgx.Tx, o InstallOptions) (InstallReport, e
 		return report, err
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO pgid.config
-		(version, epoch_ms, layout, schema, function_node, system_identifier, database_oid)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)
+		(version, epoch_ms, layout, schema, function_node, system_identifier, database_oid, registry)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8, ''))
 		ON CONFLICT (singleton) DO UPDATE SET version = excluded.version, function_node = excluded.function_node,
-		system_identifier = excluded.system_identifier, database_oid = excluded.database_oid`,
-		config.Version, config.EpochMs, config.Layout, config.Schema, config.FunctionNode, config.SystemIdentifier, config.DatabaseOID)
+		system_identifier = excluded.system_identifier, database_oid = excluded.database_oid, registry = excluded.registry`,
+		config.Version, config.EpochMs, config.Layout, config.Schema, config.FunctionNode, config.SystemIdentifier, config.DatabaseOID, config.Registry)
 	if err == nil && !there {
 		_, err = report.installNotify(ctx, tx)
 	}

@@ -8,8 +8,10 @@ CREATE TABLE IF NOT EXISTS pgid.config (
   schema text NOT NULL,
   function_node integer NOT NULL,
   system_identifier bigint,
-  database_oid oid NOT NULL
+  database_oid oid NOT NULL,
+  registry text
 );
+ALTER TABLE pgid.config ADD COLUMN IF NOT EXISTS registry text; -- of an older version
 CREATE SEQUENCE IF NOT EXISTS pgid.snowflake_last AS bigint MINVALUE 0 MAXVALUE 9007199254740991 START 0 CACHE 1 NO CYCLE;
 CREATE SEQUENCE IF NOT EXISTS pgid.snowflake_gate AS bigint MINVALUE 0 START 0 CACHE 1 NO CYCLE;
 CREATE TABLE IF NOT EXISTS pgid.snowflake_mover ();

@@ -33,7 +33,7 @@ WITH theirs AS (
   UNION ALL
   SELECT 'pg_catalog.pg_class'::pg_catalog.regclass, c.oid FROM pg_catalog.pg_class c
   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-  WHERE n.nspname = 'pgid' AND c.relname IN ('config', 'snowflake_last', 'snowflake_gate', 'snowflake_mover')
+  WHERE n.nspname = 'pgid' AND c.relname IN ('config', 'snowflake_last', 'snowflake_gate', 'snowflake_mover', 'registry', 'node')
 )
 SELECT pg_catalog.pg_describe_object(d.classid, d.objid, d.objsubid)
 FROM pg_catalog.pg_depend d JOIN theirs t ON t.class = d.refclassid AND t.oid = d.refobjid
@@ -72,6 +72,9 @@ func Uninstall(ctx context.Context, conn *pgx.Conn) error {
 		if err := unused(ctx, tx, config, present, s.version); err != nil {
 			return err
 		}
+		if err := unheld(ctx, tx, s); err != nil {
+			return err
+		}
 		return drop(ctx, tx, config, present)
 	})
 	if err != nil {
@@ -95,6 +98,24 @@ func unused(ctx context.Context, tx pgx.Tx, config InstalledConfig, present pres
 		return &InUseError{Users: list}
 	}
 	return nil
+}
+
+// unheld fails with an *InUseError where the registry in this database is that of
+// others: without it they could be given equal numbers.
+func unheld(ctx context.Context, tx pgx.Tx, s server) error {
+	var there bool
+	err := tx.QueryRow(ctx, "SELECT pg_catalog.to_regclass('pgid.node') IS NOT NULL").Scan(&there)
+	if err != nil || !there {
+		return err
+	}
+	rows, _ := tx.Query(ctx, `SELECT CASE kind WHEN 'lease' THEN 'the registry in this database, by ' || holder || ': end it, or wait until its lease expires'
+		ELSE 'the registry in this database, by the functions of database ' || holder || ': uninstall them there, and pgidproxy nodes release ' || node || ' --functions' END
+		FROM pgid.node WHERE kind = 'lease' AND until > pg_catalog.clock_timestamp() OR kind = 'functions' AND holder <> $1 ORDER BY node`, s.key())
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err == nil && len(list) > 0 {
+		err = &InUseError{Users: list}
+	}
+	return err
 }
 
 // callPattern is a regular expression for calls of our functions: unqualified,
@@ -133,6 +154,7 @@ func drop(ctx context.Context, tx pgx.Tx, config InstalledConfig, present presen
 	// the function, but not them.
 	b.WriteString(`DROP FUNCTION IF EXISTS pgid.notify_ddl() CASCADE;
 		DROP TABLE pgid.snowflake_mover, pgid.config;
+		DROP TABLE IF EXISTS pgid.registry, pgid.node;
 		DROP SEQUENCE pgid.snowflake_last, pgid.snowflake_gate;
 		DROP SCHEMA pgid;`)
 	_, err := tx.Exec(ctx, b.String(), pgx.QueryExecModeSimpleProtocol)

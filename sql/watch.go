@@ -59,7 +59,7 @@ var unknown = rewrite.NewCatalog(rewrite.CatalogData{})
 // attempt.
 type Watcher struct {
 	config *pgx.ConnConfig
-	node   int
+	self   func() self
 	log    *slog.Logger
 	wake   chan struct{} // capacity 1: try now
 	stale  time.Duration
@@ -92,9 +92,9 @@ type Watcher struct {
 	hangUp  chan struct{} // capacity 1: end if there are no users
 }
 
-func newWatcher(config *pgx.ConnConfig, node int, stale time.Duration, log *slog.Logger) *Watcher {
+func newWatcher(config *pgx.ConnConfig, who func() self, stale time.Duration, log *slog.Logger) *Watcher {
 	return &Watcher{
-		config: config, node: node, log: log, stale: stale,
+		config: config, self: who, log: log, stale: stale,
 		wake: make(chan struct{}, 1), hangUp: make(chan struct{}, 1), news: make(chan struct{}),
 	}
 }
@@ -178,9 +178,11 @@ func (w *Watcher) attempt(ctx context.Context, conn *pgx.Conn) *pgx.Conn {
 	defer cancel()
 	conn, l, err := w.poll(bounded, conn)
 	var r *reading
+	who := w.self()
+	l.fingerprint += "/" + who.registry
 	if err == nil && l.fingerprint != last {
 		r = new(reading)
-		*r, err = readCatalog(bounded, conn, w.node)
+		*r, err = readCatalog(bounded, conn, who)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -28,10 +28,13 @@ const (
 // is safe for concurrent use. A database without sessions is not watched, so
 // that the proxy's own connection does not stand in the way of DROP DATABASE.
 type Watchers struct {
-	// Node is the number that the proxy mints under: next_snowflake is left to
-	// the server where a database's functions have the same. It is set before
-	// the first use.
-	Node int
+	// Node returns the number that the proxy mints under, -1 for none now:
+	// next_snowflake is left to the server where a database's functions have the
+	// same. Registry returns the id of the registry that gave it out, "" where there
+	// is none or it is not known: likewise where a database records another. Both
+	// are set before the first use, or nil.
+	Node     func() int
+	Registry func() string
 
 	config *pgx.ConnConfig // server and role; each database is read on a connection of its own
 	log    *slog.Logger
@@ -62,6 +65,18 @@ func NewWatchers(config *pgx.ConnConfig, log *slog.Logger) *Watchers {
 	return &Watchers{config: config, log: log, stale: staleAfter, ctx: ctx, cancel: cancel, all: map[string]*Watcher{}}
 }
 
+// self is what the proxy mints under now.
+func (ws *Watchers) self() self {
+	s := nobody
+	if ws.Node != nil {
+		s.node = ws.Node()
+	}
+	if ws.Registry != nil {
+		s.registry = ws.Registry()
+	}
+	return s
+}
+
 // Database returns the catalog of a database for one session, until Release.
 // It is read from the first use on: a name that is only asked for, before the
 // server has let the client in, costs no connection.
@@ -73,7 +88,7 @@ func (ws *Watchers) Database(name string) *Database {
 		ws.makeRoom()
 		config := ws.config.Copy()
 		config.Database = name
-		w = newWatcher(config, ws.Node, ws.stale, ws.log.With("database", name))
+		w = newWatcher(config, ws.self, ws.stale, ws.log.With("database", name))
 		config.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) { w.hear() }
 		ws.all[name] = w
 	}

@@ -19,7 +19,7 @@ import (
 // TestWatcherStates goes through the states without a database.
 func TestWatcherStates(t *testing.T) {
 	t.Parallel()
-	w := newWatcher(nil, 0, time.Hour, slog.New(slog.DiscardHandler))
+	w := newWatcher(nil, func() self { return nobody }, time.Hour, slog.New(slog.DiscardHandler))
 	defer w.stopExpiry()
 	var heard uint64 // before the fingerprint is taken
 	fingerprint := func() { heard = w.heard }
@@ -110,7 +110,7 @@ func TestWatcherStates(t *testing.T) {
 
 func TestPausesGrow(t *testing.T) {
 	t.Parallel()
-	w := newWatcher(nil, 0, time.Hour, slog.New(slog.DiscardHandler))
+	w := newWatcher(nil, func() self { return nobody }, time.Hour, slog.New(slog.DiscardHandler))
 	var got []int
 	for range 6 {
 		w.mu.Lock()

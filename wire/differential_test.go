@@ -147,7 +147,7 @@ func (f *fixture) serve(t *testing.T) {
 		t.Fatal(err)
 	}
 	watchers := sql.NewWatchers(config, log)
-	watchers.Node = proxyNode
+	watchers.Node = generator.Node
 	rewriter := rewrite.New(rewrite.Config{})
 	l, err := wire.Listen("127.0.0.1:0")
 	if err != nil {

@@ -380,7 +380,7 @@ func (l *ledger) add(to *map[int64]string, ids []int64, by string) {
 	for _, id := range ids {
 		for _, m := range []map[int64]string{l.inserted, l.only} {
 			if other, ok := m[id]; ok {
-				l.repeated = append(l.repeated, describe(id)+": "+other+", "+by)
+				l.repeated = append(l.repeated, shownID(id)+": "+other+", "+by)
 			}
 		}
 		(*to)[id] = by
@@ -391,7 +391,7 @@ func (l *ledger) selected(ids []int64, by string) { l.add(&l.only, ids, by) }
 
 func (l *ledger) stored(ids []int64, by string) { l.add(&l.inserted, ids, by) }
 
-func describe(id int64) string {
+func shownID(id int64) string {
 	return fmt.Sprintf("id %d (node %d, %s)", id, id>>12&1023, time.UnixMilli(id>>22+1704067200000).UTC().Format("15:04:05.000"))
 }
 
@@ -407,10 +407,10 @@ func (l *ledger) check(t *testing.T, shards [2]string) {
 		must(t, err)
 		for _, id := range ids {
 			if other, ok := in[id]; ok {
-				t.Errorf("%s is in shards %d and %d", describe(id), other, i)
+				t.Errorf("%s is in shards %d and %d", shownID(id), other, i)
 			}
 			if by, ok := l.only[id]; ok {
-				t.Errorf("%s is in shard %d and was selected by %s", describe(id), i, by)
+				t.Errorf("%s is in shard %d and was selected by %s", shownID(id), i, by)
 			}
 			in[id] = i
 			if node := int(id >> 12 & 1023); node < 1000 {
@@ -426,7 +426,7 @@ func (l *ledger) check(t *testing.T, shards [2]string) {
 	for id, by := range l.inserted {
 		if _, ok := in[id]; !ok {
 			if lost++; lost < 10 {
-				t.Errorf("%s was inserted by %s and is not there", describe(id), by)
+				t.Errorf("%s was inserted by %s and is not there", shownID(id), by)
 			}
 		}
 	}

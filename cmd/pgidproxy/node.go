@@ -120,6 +120,7 @@ func holder(listen string) string {
 type holding struct {
 	keeper *lease.Keeper // nil: the number is its own
 	store  lease.Store
+	shared bool // the store is a registry that others use too
 }
 
 // hold begins to hold a node for the generator. recorded is what the database
@@ -146,6 +147,7 @@ func (c *serveCommand) hold(env *environment, generator *gen.Generator, database
 		h.store, err = openStateFile(env.ctx, c.StateFile, config.Holder)
 	} else {
 		h.store, err = c.Registry.or(c.DatabaseURL.config).open(env.ctx, false)
+		h.shared = true
 		r.ID = database.config.Registry
 		config.Claim = func(ctx context.Context) error { return database.claim(ctx, env, r) }
 	}
@@ -180,7 +182,7 @@ func openStateFile(ctx context.Context, path, holder string) (lease.Store, error
 // registry is the id of the registry in which the node is held; "" where there
 // is none, or it is not known.
 func (h *holding) registry() string {
-	if h.keeper == nil {
+	if h.keeper == nil || !h.shared {
 		return ""
 	}
 	return h.keeper.Status().Registry

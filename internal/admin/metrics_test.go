@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/pgidproxy/pgidproxy/gen/lease"
 	"github.com/pgidproxy/pgidproxy/rewrite"
 	"github.com/pgidproxy/pgidproxy/sql"
 	"github.com/pgidproxy/pgidproxy/wire"
@@ -23,7 +24,8 @@ import (
 // sources are those of a proxy at rest.
 func sources() Sources {
 	return Sources{
-		Version: "v1.2.3", Node: 7,
+		Version: "v1.2.3", Node: func() int { return 7 },
+		Lease:     func() *lease.Status { return nil },
 		Plans:     func() int { return 3 },
 		Lookups:   func() (hits, misses uint64) { return 40, 2 },
 		Databases: func() []sql.DatabaseStatus { return nil },
@@ -243,5 +245,34 @@ func TestLint(t *testing.T) {
 		if !slices.Contains(names, want) {
 			t.Errorf("there is no %s", want)
 		}
+	}
+}
+
+func TestLease(t *testing.T) {
+	t.Parallel()
+	var status *lease.Status
+	src := sources()
+	src.Lease = func() *lease.Status { return status }
+	m := NewMetrics(src)
+	lacks := func(series map[string]string, names ...string) {
+		t.Helper()
+		for _, name := range names {
+			if v, ok := series[name]; ok {
+				t.Errorf("%s is %s", name, v)
+			}
+		}
+	}
+	before := scrape(t, m)
+	lacks(before, "pgidproxy_lease_healthy", "pgidproxy_clock_offset_seconds")
+	status = &lease.Status{Node: -1, Err: errors.New("away")}
+	waiting := scrape(t, m)
+	expect(t, "no node", before, waiting, map[string]string{"pgidproxy_lease_healthy": "0"})
+	lacks(waiting, "pgidproxy_lease_mark_seconds", "pgidproxy_lease_renewed_seconds", "pgidproxy_clock_offset_seconds")
+	status = &lease.Status{Node: 3, Mark: time.UnixMilli(1_000_500), Renewed: time.UnixMilli(988_250), Clocked: true, Offset: -250 * time.Millisecond}
+	expect(t, "held", waiting, scrape(t, m), map[string]string{"pgidproxy_lease_healthy": "1", "pgidproxy_lease_mark_seconds": "1000.5",
+		"pgidproxy_lease_renewed_seconds": "988.25", "pgidproxy_clock_offset_seconds": "-0.25"})
+	status.Err = errors.New("no reply")
+	if got := scrape(t, m)["pgidproxy_lease_healthy"]; got != "0" {
+		t.Errorf("with a heartbeat that failed: %s", got)
 	}
 }

@@ -1,0 +1,83 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/pgidproxy/pgidproxy/gen/lease"
+)
+
+// identity says what of a server's identity can be asked for there.
+type identity struct{ system, timeline bool }
+
+// readNames finds that out. It fails on a standby.
+func readNames(ctx context.Context, conn *pgx.Conn) (i identity, err error) {
+	var standby bool
+	err = conn.QueryRow(ctx, `SELECT pg_catalog.pg_is_in_recovery(), pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE'),
+		pg_catalog.has_function_privilege('pg_catalog.pg_walfile_name(pg_lsn)', 'EXECUTE') AND
+		pg_catalog.has_function_privilege('pg_catalog.pg_current_wal_lsn()', 'EXECUTE')`).Scan(&standby, &i.system, &i.timeline)
+	if err != nil {
+		return i, err
+	}
+	if standby {
+		return i, errors.New("the server is a standby: a registry is kept on the primary (target_session_attrs=read-write finds it)")
+	}
+	if i.timeline {
+		// Some managed servers have the function, and it fails.
+		var name string
+		err = conn.QueryRow(ctx, "SELECT "+timeline).Scan(&name)
+		var reply *pgconn.PgError
+		if errors.As(err, &reply) && reply.Code[:2] != "57" && reply.Code[:2] != "08" {
+			i.timeline, err = false, nil
+		}
+	}
+	return i, err
+}
+
+// timeline is that of the file that is being written: right at once behind a
+// promotion, which what the last checkpoint says is not.
+const timeline = "pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 1, 8)"
+
+// expression is what gives the server's identity in SQL: system identifier,
+// database and timeline.
+func (i identity) expression() string {
+	system, line := "'-'", "'-'"
+	if i.system {
+		system = "(SELECT system_identifier::pg_catalog.text FROM pg_catalog.pg_control_system())"
+	}
+	if i.timeline {
+		line = timeline
+	}
+	return fmt.Sprintf("(%s || '/' || (SELECT oid::pg_catalog.text FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()) || '/' || %s)",
+		system, line)
+}
+
+// unsent tells whether a call failed before anything of it can have reached the
+// server.
+func unsent(err error) bool { return pgconn.SafeToRetry(err) }
+
+// explain makes of errors that trying again does not cure such that say what to
+// do.
+func explain(err error, role string) error {
+	var reply *pgconn.PgError
+	if !errors.As(err, &reply) {
+		return err
+	}
+	hint := ""
+	switch {
+	case reply.Code == "42P01" || reply.Code == "3F000":
+		hint = "the registry's tables are not in this database: run pgidproxy install there, or pgidproxy nodes init, as a role that may create them"
+	case reply.Code == "42501":
+		hint = "let the role use the registry: GRANT USAGE ON SCHEMA pgid TO " + pgx.Identifier{role}.Sanitize() +
+			"; GRANT SELECT, INSERT, UPDATE ON pgid.registry, pgid.node TO " + pgx.Identifier{role}.Sanitize()
+	case reply.Code[:2] == "28" || reply.Code == "3D000":
+		hint = "check user, password and database of the registry's URL"
+	default:
+		return err
+	}
+	return &lease.SetupError{Err: err, Hint: hint}
+}

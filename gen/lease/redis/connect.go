@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"strings"
@@ -129,5 +130,5 @@ func explain(err error) error {
 			}
 		}
 	}
-	return err
+	return fmt.Errorf("ask Redis: %w", err)
 }

@@ -96,9 +96,10 @@ func reopen(t *testing.T, c *redis.Client, s lease.Store, before lease.Snapshot)
 		after.Wait <= lease.DefaultTTL-10*time.Second || after.Wait > lease.DefaultTTL {
 		t.Errorf("got %+v, wait %s", after.Head, after.Wait)
 	}
-	// Instead of waiting for it, the wait ends now, and the clock is as it would be.
+	// Instead of waiting for it, the wait ends now, and the clocks are as they would be.
 	do(t, c, "HSET", "{pgidproxy}:head", "ready", 0)
 	later := func() int64 { return time.Now().Add(lease.DefaultTTL).UnixNano() }
+	s = laterStore{s}
 	guard := new(gen.Guard)
 	g, err := gen.New(gen.Config{Leased: true, Guard: guard, Now: later})
 	if err != nil {
@@ -118,4 +119,18 @@ func reopen(t *testing.T, c *redis.Client, s lease.Store, before lease.Snapshot)
 		t.Errorf("got an id of %d, the floor is %d", at, after.Head.Floor)
 	}
 	return after
+}
+
+// laterStore is a store whose clock is ahead by what a wait lasts.
+type laterStore struct{ lease.Store }
+
+func (s laterStore) Load(ctx context.Context) (lease.Snapshot, error) {
+	snap, err := s.Store.Load(ctx)
+	snap.Now += lease.DefaultTTL.Milliseconds()
+	return snap, err
+}
+
+func (s laterStore) Swap(ctx context.Context, w lease.Swap) (int64, error) {
+	now, err := s.Store.Swap(ctx, w)
+	return now + lease.DefaultTTL.Milliseconds(), err
 }

@@ -101,10 +101,11 @@ func (s server) key() string {
 
 // DatabaseKey returns what tells the database from all others: its oid and its
 // system's identifier, or, where that may not be read, the server's address. It
-// stays when the database is renamed or fails over, and not when it is copied.
-func DatabaseKey(ctx context.Context, conn *pgx.Conn) (string, error) {
+// stays when the database is renamed or fails over, and not when it is copied. name
+// is the database's.
+func DatabaseKey(ctx context.Context, conn *pgx.Conn) (key, name string, err error) {
 	s, err := readServer(ctx, conn)
-	return s.key(), err
+	return s.key(), s.database, err
 }
 
 func readServer(ctx context.Context, q querier) (s server, err error) {

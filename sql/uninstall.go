@@ -72,7 +72,7 @@ func Uninstall(ctx context.Context, conn *pgx.Conn) error {
 		if err := unused(ctx, tx, config, present, s.version); err != nil {
 			return err
 		}
-		if err := unheld(ctx, tx, s); err != nil {
+		if err := unheld(ctx, tx, config, s); err != nil {
 			return err
 		}
 		return drop(ctx, tx, config, present)
@@ -101,16 +101,17 @@ func unused(ctx context.Context, tx pgx.Tx, config InstalledConfig, present pres
 }
 
 // unheld fails with an *InUseError where the registry in this database is that of
-// others: without it they could be given equal numbers.
-func unheld(ctx context.Context, tx pgx.Tx, s server) error {
+// others: without it they could be given equal numbers. One that came with a copy
+// of the database is nobody's.
+func unheld(ctx context.Context, tx pgx.Tx, config InstalledConfig, s server) error {
 	var there bool
 	err := tx.QueryRow(ctx, "SELECT pg_catalog.to_regclass('pgid.node') IS NOT NULL").Scan(&there)
-	if err != nil || !there {
+	if err != nil || !there || config.copied(s) != "" {
 		return err
 	}
 	rows, _ := tx.Query(ctx, `SELECT CASE kind WHEN 'lease' THEN 'the registry in this database, by ' || holder || ': end it, or wait until its lease expires'
 		ELSE 'the registry in this database, by the functions of database ' || holder || ': uninstall them there, and pgidproxy nodes release ' || node || ' --functions' END
-		FROM pgid.node WHERE kind = 'lease' AND until > pg_catalog.clock_timestamp() OR kind = 'functions' AND holder <> $1 ORDER BY node`, s.key())
+		FROM pgid.node WHERE kind = 'lease' AND until > pg_catalog.clock_timestamp() OR kind = 'functions' AND holder <> $1 AND NOT pg_catalog.starts_with(holder, $1 || ', named ') ORDER BY node`, s.key())
 	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err == nil && len(list) > 0 {
 		err = &InUseError{Users: list}

@@ -58,7 +58,7 @@ func TestReplicas(t *testing.T) {
 		p, through := serve(t, direct)
 		all = append(all, p)
 		if got := node(t, session(t, through), "SELECT next_snowflake()"); got != i {
-			t.Errorf("replica %d mints under node %d", i, got)
+			t.Errorf("replica %d mints under node %d:\n%s", i, got, p.output)
 		}
 	}
 	if code := all[1].end(t, syscall.SIGTERM); code != exitDone {

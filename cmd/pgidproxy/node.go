@@ -157,6 +157,10 @@ func (c *serveCommand) hold(env *environment, generator *gen.Generator, database
 	r.Store = h.store
 	config.Registry = r
 	if h.keeper, err = lease.Hold(env.ctx, config); err != nil {
+		var setup *lease.SetupError
+		if errors.As(err, &setup) && r.ID != "" && !c.Registry.given() {
+			err = fmt.Errorf("the database records registry %s, which is not in this database: give the --registry that it was installed with", r.ID)
+		}
 		return nil, errors.Join(fmt.Errorf("hold a node number: %w", err), h.store.Close())
 	}
 	return h, nil
@@ -215,7 +219,8 @@ type databaseFacts struct {
 	config sql.InstalledConfig
 	found  bool
 	copied bool
-	key    string
+	key    string // in the registry
+	name   string
 }
 
 // claim sees to it that the database's functions have their number in the
@@ -225,7 +230,7 @@ func (d *databaseFacts) claim(ctx context.Context, env *environment, r *lease.Re
 	if !d.found || d.copied {
 		return nil
 	}
-	_, err := r.ClaimFunctions(ctx, lease.Functions{Database: d.key, Node: d.config.FunctionNode})
+	_, err := r.ClaimFunctions(ctx, lease.Functions{Database: d.key, Name: d.name, Node: d.config.FunctionNode})
 	var held *lease.HeldError
 	if errors.As(err, &held) {
 		env.log.Error("the functions of this database mint under a number that the registry has given to another: run pgidproxy install --new-function-node",

@@ -156,7 +156,8 @@ func shown(t *time.Time) string {
 
 type nodesInit struct {
 	registryFlag
-	NewRegistry bool `help:"Give it an id of its own: it came here with a copy of a database, and the original lives on."`
+	NewRegistry bool   `help:"Give it an id of its own: it came here with a copy of a database, and the original lives on."`
+	ID          string `help:"Give an empty one this id, which databases record: it has lost its data."`
 }
 
 // Run begins a new era without a wait.
@@ -166,7 +167,7 @@ func (c *nodesInit) Run(env *environment) error {
 		return err
 	}
 	defer store.Close()
-	s, err := (&lease.Registry{Store: store}).Init(env.ctx, c.NewRegistry)
+	s, err := (&lease.Registry{Store: store, ID: c.ID}).Init(env.ctx, c.NewRegistry)
 	if err != nil {
 		return fmt.Errorf("set up the registry: %w", err)
 	}

@@ -60,7 +60,7 @@ func (d *databaseFacts) read(ctx context.Context, conn *pgx.Conn) (err error) {
 		copied, err = sql.CopyWarning(ctx, conn)
 	}
 	if err == nil {
-		d.key, err = sql.DatabaseKey(ctx, conn)
+		d.key, d.name, err = sql.DatabaseKey(ctx, conn)
 	}
 	if err != nil {
 		return fmt.Errorf("read what is installed: %w", err)

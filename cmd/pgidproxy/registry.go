@@ -121,17 +121,18 @@ func (i installation) run(ctx context.Context, conn *pgx.Conn) (sql.InstallRepor
 // claim has the registry give the functions their number. A database that has
 // one from another registry is refused, unless it is to get a fresh one.
 func (i *installation) claim(ctx context.Context, conn *pgx.Conn, recorded sql.InstalledConfig, found bool) error {
-	key, err := sql.DatabaseKey(ctx, conn)
+	key, name, err := sql.DatabaseKey(ctx, conn)
 	if err != nil {
 		return fmt.Errorf("read what is installed: %w", err)
 	}
-	store, err := i.registry.or(conn.Config()).open(ctx, true)
+	// Where one is recorded it is there already, or this is not the one.
+	store, err := i.registry.or(conn.Config()).open(ctx, i.fresh || recorded.Registry == "")
 	if err != nil {
 		return err
 	}
 	defer store.Close()
 	r := lease.Registry{Store: store}
-	want := lease.Functions{Database: key, Node: -1, Fresh: i.fresh}
+	want := lease.Functions{Database: key, Name: name, Node: -1, Fresh: i.fresh}
 	if !i.fresh {
 		r.ID = recorded.Registry
 		if found {
@@ -145,6 +146,10 @@ func (i *installation) claim(ctx context.Context, conn *pgx.Conn, recorded sql.I
 	var held *lease.HeldError
 	if errors.As(err, &held) && i.options.FunctionNode == 0 {
 		return fmt.Errorf("the functions' number is taken in this registry: %w. Give this database another with pgidproxy install --new-function-node", err)
+	}
+	var setup *lease.SetupError
+	if errors.As(err, &setup) && recorded.Registry != "" && !i.registry.given() {
+		return fmt.Errorf("the database records registry %s, which is not in this database: give the --registry that it was installed with", recorded.Registry)
 	}
 	if err != nil {
 		return fmt.Errorf("get a node number for the functions: %w", err)

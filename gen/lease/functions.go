@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pgidproxy/pgidproxy/gen"
@@ -11,8 +12,9 @@ import (
 
 // Functions says which node a database's server functions shall have.
 type Functions struct {
-	// Database is the key of the database: what tells it from all others.
-	Database string
+	// Database is the key of the database: what tells it from all others. Name is
+	// for people.
+	Database, Name string
 	// Node is the number that they have, or shall have; -1 for any.
 	Node int
 	// Was is the key that the database had before it was moved, restored or
@@ -37,18 +39,54 @@ func (r *Registry) ClaimFunctions(ctx context.Context, f Functions) (node int, e
 		if err != nil {
 			return 0, err
 		}
-		if rec, ok := s.record(node); ok && rec.Kind == KindFunctions && rec.Holder == f.Database {
+		if rec, ok := s.record(node); ok && f.has(rec) {
 			return node, nil
 		}
-		if s.Wait > 0 && (r.ID != "" || len(s.Records) > 0) && f.Node < 0 {
-			return 0, &WaitError{s.Wait}
+		if f.Node < 0 {
+			if err := s.complete(); err != nil {
+				return 0, err
+			}
 		}
 		_, err = r.Store.Swap(ctx, Swap{Era: s.Head.Era, Expect: s.expect(node), Node: node, Kind: KindFunctions,
-			Token: newToken(), Holder: f.Database})
+			Token: newToken(), Holder: f.holder()})
 		if !errors.Is(err, ErrChanged) && !errors.Is(err, ErrEra) {
 			return node, err
 		}
 	}
+}
+
+// complete fails where records of functions may be missing, so that a number that
+// seems free could be another database's.
+func (s Snapshot) complete() error {
+	switch {
+	case strings.HasPrefix(s.Head.Era, eraLost):
+		return &DataLostError{}
+	case strings.HasPrefix(s.Head.Era, eraDoubt) && s.Wait > 0:
+		return &WaitError{s.Wait} // in which proxies write the missing ones
+	}
+	return nil
+}
+
+// holder is what stands in the record.
+func (f Functions) holder() string {
+	return strings.TrimSuffix(f.Database+", named "+f.Name, ", named ")
+}
+
+// has tells whether a record is of the database's functions.
+func (f Functions) has(rec Record) bool { return rec.functionsOf(f.Database) }
+
+// functionsOf tells whether a record is of the functions of a database.
+func (r Record) functionsOf(database string) bool {
+	return r.Kind == KindFunctions && database != "" && (r.Holder == database || strings.HasPrefix(r.Holder, database+", named "))
+}
+
+// A DataLostError says that a registry has lost the records of databases'
+// functions.
+type DataLostError struct{}
+
+func (*DataLostError) Error() string {
+	return "the registry has lost its data, so that a number which seems free may be another database's: run pgidproxy install once more " +
+		"on all databases that use it, which gives them back their numbers, then pgidproxy nodes init"
 }
 
 // functionsNode chooses the node: the given one, the one that the database has,
@@ -56,14 +94,14 @@ func (r *Registry) ClaimFunctions(ctx context.Context, f Functions) (node int, e
 func (s Snapshot) functionsNode(f Functions) (int, error) {
 	if f.Node >= 0 {
 		rec, _ := s.record(f.Node)
-		if rec.Live && !(rec.Kind == KindFunctions && (rec.Holder == f.Database || f.Was != "" && rec.Holder == f.Was)) {
+		if rec.Live && !f.has(rec) && !rec.functionsOf(f.Was) {
 			return 0, &HeldError{rec}
 		}
 		return f.Node, nil
 	}
 	if !f.Fresh {
 		for _, rec := range s.Records {
-			if rec.Kind == KindFunctions && rec.Holder == f.Database {
+			if f.has(rec) {
 				return rec.Node, nil
 			}
 		}

@@ -167,11 +167,13 @@ func (k *Keeper) first(ctx context.Context) (next time.Duration, err error) {
 	var before *HeldError
 	var limit time.Duration
 	for {
-		next, err = k.beat(ctx)
+		next, err = k.try(ctx)
+		if permanent(err) {
+			return 0, err
+		}
+		k.report(err)
 		var held *HeldError
 		switch {
-		case permanent(err):
-			return 0, err
 		case !errors.As(err, &held):
 			return next, nil
 		case before == nil:
@@ -213,24 +215,22 @@ func sleep(ctx context.Context, d time.Duration) error {
 func (k *Keeper) run(ctx context.Context, next time.Duration) {
 	defer close(k.done)
 	for sleep(ctx, next) == nil {
-		next, _ = k.beat(ctx)
+		var err error
+		if next, err = k.try(ctx); ctx.Err() == nil {
+			k.report(err)
+		}
 	}
 }
 
-// beat renews the lease, or takes a node where none is held, and returns when to
+// try renews the lease, or takes a node where none is held, and returns when to
 // do so again.
-func (k *Keeper) beat(ctx context.Context) (next time.Duration, err error) {
-	call, cancel := context.WithTimeout(ctx, callTimeout)
+func (k *Keeper) try(ctx context.Context) (next time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if k.node >= 0 {
-		next, err = k.renew(call)
-	} else {
-		next, err = k.acquire(call)
+		return k.renew(ctx)
 	}
-	if ctx.Err() == nil {
-		k.report(err)
-	}
-	return next, err
+	return k.acquire(ctx)
 }
 
 func (k *Keeper) mono() time.Duration { return time.Since(k.start) }

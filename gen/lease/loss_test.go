@@ -27,7 +27,7 @@ func TestRegistryLosesData(t *testing.T) {
 		"set up by others": func(m *leasetest.Memory) func() {
 			return func() {
 				m.Empty()
-				_, _ = (&lease.Registry{Store: m, ID: "others"}).Open(context.Background())
+				_, _ = (&lease.Registry{Store: m}).Open(context.Background())
 			}
 		},
 	} {
@@ -51,6 +51,10 @@ func TestRegistryLosesData(t *testing.T) {
 				b.config.Registry.ID = id // as its database records
 				b.mustBegin()
 				defer b.end()
+				if name == "emptied" && !errors.As(b.k.Status().Err, new(*lease.EmptyRegistryError)) {
+					// It might be at a wrong URL: a, which has seen the registry there, sets it up.
+					t.Errorf("b: got %v", b.k.Status().Err)
+				}
 				for a.mints() {
 					time.Sleep(100 * time.Millisecond)
 				}
@@ -172,6 +176,45 @@ func TestFunctions(t *testing.T) {
 		if got, err := claim("e", -1, false); got != 1018 || err != nil {
 			t.Errorf("got %d, %v, want a number that was never used", got, err)
 		}
+		// A new one gives out numbers at once, though no nodes yet; one that has lost its
+		// data does not, before somebody says that all databases have theirs again.
+		fresh := leasetest.NewMemory()
+		r = &lease.Registry{Store: fresh}
+		for i, database := range []string{"a", "b"} {
+			if got, err := claim(database, -1, false); got != 1023-i || err != nil {
+				t.Errorf("%s: got %d, %v", database, got, err)
+			}
+		}
+		s, err := r.Open(t.Context())
+		if err != nil || s.Wait <= 0 {
+			t.Errorf("a new registry hands out nodes at once: %v, %v", s.Wait, err)
+		}
+		fresh.Empty()
+		r = &lease.Registry{Store: fresh, ID: s.Head.ID}
+		if _, err := claim("b", 1022, false); !errors.As(err, new(*lease.EmptyRegistryError)) {
+			t.Errorf("got %v", err)
+		}
+		r.Seen = true
+		time.Sleep(time.Hour)
+		if _, err := claim("c", -1, false); !errors.As(err, new(*lease.DataLostError)) {
+			t.Errorf("got %v", err)
+		}
+		fresh.Save()()
+		if _, err := claim("c", -1, false); !errors.As(err, new(*lease.DataLostError)) {
+			t.Errorf("behind a failover: got %v", err)
+		}
+		for i, database := range []string{"a", "b"} {
+			if got, err := claim(database, 1023-i, false); got != 1023-i || err != nil {
+				t.Errorf("%s: got %d, %v", database, got, err)
+			}
+		}
+		if s, err = r.Init(t.Context(), false); err != nil || s.Head.ID != r.ID {
+			t.Errorf("got %+v, %v", s.Head, err)
+		}
+		if got, err := claim("c", -1, false); got != 1021 || err != nil {
+			t.Errorf("got %d, %v", got, err)
+		}
+		r = &lease.Registry{Store: registry}
 		// In doubt numbers of other databases may be missing.
 		registry.Save()()
 		if _, err := claim("f", -1, false); !errors.As(err, new(*lease.WaitError)) {

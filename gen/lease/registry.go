@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -23,6 +24,14 @@ func (e *OtherRegistryError) Error() string {
 		"use the --registry that it was installed with, or move the database to this one with pgidproxy install --registry URL --new-function-node", e.Got, e.Want)
 }
 
+// An EmptyRegistryError says that nothing is where a registry is expected.
+type EmptyRegistryError struct{ ID string }
+
+func (e *EmptyRegistryError) Error() string {
+	return fmt.Sprintf("this registry is empty, but the database records registry %s: either it is not the one that the database was installed with "+
+		"(give that with --registry), or it has lost its data, which a proxy that still runs mends, or else pgidproxy nodes init --id %[1]s", e.ID)
+}
+
 // A CopiedError says that a registry came here with a copy of its database.
 type CopiedError struct{ ID string }
 
@@ -36,8 +45,12 @@ func (e *CopiedError) Error() string {
 type Registry struct {
 	Store Store
 	// ID is the registry that is expected; "" takes any, and an empty one gets an
-	// id of its own. An empty one that was expected gets its id back.
+	// id of its own.
 	ID string
+	// Seen is set by who has seen that ID in this very store: if it is empty now, it
+	// has lost its data, and gets its id back. For all others it may be another
+	// store, at a wrong URL.
+	Seen bool
 	// TTL is the longest one that is known, for how long a registry in doubt hands
 	// out nothing; 0 means DefaultTTL.
 	TTL time.Duration
@@ -53,7 +66,11 @@ func (r *Registry) Open(ctx context.Context) (Snapshot, error) {
 		if err != nil {
 			return s, err
 		}
-		if s.Head != nil && r.ID != "" && s.Head.ID != r.ID {
+		switch {
+		case r.ID == "":
+		case s.Head == nil && !r.Seen:
+			return s, &EmptyRegistryError{ID: r.ID}
+		case s.Head != nil && s.Head.ID != r.ID:
 			return s, &OtherRegistryError{Want: r.ID, Got: s.Head.ID}
 		}
 		if s.Copied {
@@ -69,13 +86,17 @@ func (r *Registry) Open(ctx context.Context) (Snapshot, error) {
 }
 
 // Init begins a new era without a wait, which is safe where no holder of a node
-// is left, as in a registry that is really new. renew gives the registry a new
-// id, as a copy of another one needs.
+// is left and none was within the last TTL, as in a registry that is really new.
+// renew gives the registry a new id, as a copy of another one needs; an empty one
+// gets the one that is expected.
 func (r *Registry) Init(ctx context.Context, renew bool) (Snapshot, error) {
 	for {
 		s, err := r.Store.Load(ctx)
 		if err != nil {
 			return s, err
+		}
+		if s.Head != nil && r.ID != "" && s.Head.ID != r.ID {
+			return s, &OtherRegistryError{Want: r.ID, Got: s.Head.ID}
 		}
 		if renew && s.Head != nil {
 			s.Head.ID = newID()
@@ -95,15 +116,31 @@ func (r *Registry) begin(ctx context.Context, s Snapshot, wait time.Duration) er
 	if s.Head != nil {
 		head, old = *s.Head, s.Head.Era
 	}
-	if head.ID == "" {
+	kind := eraDoubt
+	switch {
+	case head.ID == "":
 		head.ID = newID()
+		kind = eraNew
+	case s.Head == nil || strings.HasPrefix(old, eraLost):
+		kind = eraLost
 	}
-	head.Era, head.Server = newToken(), s.Server
-	if wait > 0 {
-		head.Floor = max(head.Floor, r.ms(s)+wait.Milliseconds())
+	if wait == 0 {
+		kind = eraNew
+	}
+	head.Era, head.Server = kind+newToken(), s.Server
+	head.Floor = r.ms(s) + wait.Milliseconds()
+	if wait == 0 && (old == "" || strings.HasPrefix(old, eraNew)) {
+		head.Floor = 0 // nothing was lost: the records' own marks do
 	}
 	return r.Store.Found(ctx, old, head, wait)
 }
+
+// How an era began is the beginning of its name.
+const (
+	eraNew   = "new-"   // empty and never seen before, or as somebody has vouched
+	eraLost  = "lost-"  // empty, and there was a registry before
+	eraDoubt = "doubt-" // with records that may be older than the last ones
+)
 
 // longest is the longest TTL that is known.
 func (r *Registry) longest(s Snapshot) time.Duration {

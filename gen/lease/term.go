@@ -58,7 +58,7 @@ func (k *Keeper) acquire(ctx context.Context) (next time.Duration, err error) {
 // join remembers which registry this is: were it emptied, it gets its id back,
 // and another one in its place is refused.
 func (k *Keeper) join(id string) {
-	k.c.Registry.ID = id
+	k.c.Registry.ID, k.c.Registry.Seen = id, true
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.status.Registry = id

@@ -129,7 +129,7 @@ func (r *Registry) begin(ctx context.Context, s Snapshot, wait time.Duration) er
 	}
 	head.Era, head.Server = kind+newToken(), s.Server
 	head.Floor = r.ms(s) + wait.Milliseconds()
-	if wait == 0 && (old == "" || strings.HasPrefix(old, eraNew)) {
+	if wait == 0 && (old == "" && r.ID == "" || strings.HasPrefix(old, eraNew)) {
 		head.Floor = 0 // nothing was lost: the records' own marks do
 	}
 	return r.Store.Found(ctx, old, head, wait)

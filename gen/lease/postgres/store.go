@@ -32,9 +32,13 @@ func New(config *pgx.ConnConfig) *Store {
 	config = config.Copy()
 	config.RuntimeParams["application_name"] = "pgidproxy registry"
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares nothing that outlives a call
-	hosts := map[string]bool{config.Host: true}
+	type host struct {
+		name string
+		port uint16
+	}
+	hosts := map[host]bool{{config.Host, config.Port}: true}
 	for _, f := range config.Fallbacks {
-		hosts[f.Host] = true
+		hosts[host{f.Host, f.Port}] = true
 	}
 	// A host that is gone leaves time for the next one.
 	if limit := callLimit / time.Duration(len(hosts)); config.ConnectTimeout == 0 || config.ConnectTimeout > limit {
@@ -264,12 +268,15 @@ const installLock = 0x70676964
 // otherwise it needs nothing.
 func Create(ctx context.Context, conn *pgx.Conn) error {
 	err := pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT pg_catalog.set_config('search_path', 'pg_catalog', true), pg_catalog.pg_advisory_xact_lock($1)",
-			int64(installLock)); err != nil {
+		// Without arguments nothing is prepared, which behind a pooler would be in the
+		// way of the next one.
+		if _, err := tx.Exec(ctx, fmt.Sprintf("SELECT pg_catalog.set_config('search_path', 'pg_catalog', true), pg_catalog.pg_advisory_xact_lock(%d)",
+			installLock), pgx.QueryExecModeSimpleProtocol); err != nil {
 			return err
 		}
 		var there bool
-		err := tx.QueryRow(ctx, "SELECT pg_catalog.to_regclass('pgid.registry') IS NOT NULL AND pg_catalog.to_regclass('pgid.node') IS NOT NULL").Scan(&there)
+		err := tx.QueryRow(ctx, "SELECT pg_catalog.to_regclass('pgid.registry') IS NOT NULL AND pg_catalog.to_regclass('pgid.node') IS NOT NULL",
+			pgx.QueryExecModeSimpleProtocol).Scan(&there)
 		if err != nil || there {
 			return err
 		}

@@ -109,7 +109,7 @@ func TestSettings(t *testing.T) {
 }
 
 // A commit that a synchronous standby has not confirmed is not acknowledged,
-// however long that takes.
+// whatever the server's timeouts are.
 func TestUnconfirmedCommit(t *testing.T) {
 	t.Parallel()
 	s := devpgtest.Private(t, map[string]string{"synchronous_standby_names": "nobody", "synchronous_commit": "on"})
@@ -200,7 +200,7 @@ func TestReplyLost(t *testing.T) {
 		statement string
 		applied   bool
 		want      string
-	}{{"UPDATE pgid.node", true, "t1"}, {"; COMMIT", false, "t1"}, {"; COMMIT", true, "t2"}} {
+	}{{"UPDATE pgid.node", true, "t1"}, {"commit\x00", false, "t1"}, {"commit\x00", true, "t2"}} {
 		if _, err := store.Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +229,7 @@ func TestReplyLost(t *testing.T) {
 	swap(t, store, swapOf(era, "t4", "t5"), nil)
 
 	head := lease.Head{ID: "r", Era: "e2", Server: "s"}
-	w.cut("; COMMIT", true)
+	w.cut("commit\x00", true)
 	if err := store.Found(t.Context(), era, head, 0); err == nil || errors.Is(err, lease.ErrChanged) {
 		t.Errorf("Found: got %v", err)
 	}

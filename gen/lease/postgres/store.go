@@ -79,10 +79,6 @@ const begin = `BEGIN ISOLATION LEVEL READ COMMITTED %s; SET LOCAL search_path = 
 	SET LOCAL lock_timeout = 2000; SET LOCAL idle_in_transaction_session_timeout = 5000;
 	SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') IN ('off', 'local')`
 
-// commit waits for synchronous standbys as long as the client does: a timeout of
-// the server would end that wait with success.
-const commit = "SET LOCAL statement_timeout = 0; COMMIT"
-
 // do runs one transaction on the connection, which is given up after an error.
 // Where a kept one turns out to be dead before anything was asked of it, a new one
 // is tried.
@@ -113,7 +109,7 @@ func (s *Store) once(ctx context.Context, mode pgx.TxAccessMode, f func(tx pgx.T
 			return false, err
 		}
 	}
-	err = pgx.BeginTxFunc(ctx, s.conn, pgx.TxOptions{BeginQuery: fmt.Sprintf(begin, mode), CommitQuery: commit}, func(tx pgx.Tx) error {
+	err = pgx.BeginTxFunc(ctx, s.conn, pgx.TxOptions{BeginQuery: fmt.Sprintf(begin, mode)}, func(tx pgx.Tx) error {
 		begun = true
 		return f(tx)
 	})

@@ -9,9 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pgidproxy/pgidproxy/gen/lease"
-	"github.com/pgidproxy/pgidproxy/gen/lease/leasetest"
 	"github.com/pgidproxy/pgidproxy/gen/lease/leasetest/servers"
-	"github.com/pgidproxy/pgidproxy/gen/lease/postgres"
 	"github.com/pgidproxy/pgidproxy/internal/devpg"
 	"github.com/pgidproxy/pgidproxy/internal/devpg/devpgtest"
 )
@@ -31,24 +29,7 @@ func TestSuiteThroughPooler(t *testing.T) {
 	t.Parallel()
 	devpgtest.Each(t, func(t *testing.T, s *devpg.Server) {
 		pooler := servers.PgBouncer(t, s.Addr(), devpg.Superuser)
-		var direct, pooled string
-		leasetest.Run(t, leasetest.Subject{
-			New: func(t *testing.T) lease.Store {
-				direct = devpgtest.DatabaseOn(t, s)
-				pooled = at(t, direct, pooler.Addr)
-				for range 2 { // on the same connection to the server
-					if err := postgres.Create(t.Context(), connect(t, pooled)); err != nil {
-						t.Fatal(err)
-					}
-				}
-				return open(t, pooled)
-			},
-			Again: func(t *testing.T, _ lease.Store) lease.Store { return open(t, pooled) },
-			Empty: func(t *testing.T, _ lease.Store) {
-				exec(t, connect(t, direct), "TRUNCATE pgid.registry, pgid.node")
-			},
-			Clock: true,
-		})
+		suite(t, s, func(url string) string { return at(t, url, pooler.Addr) })
 	})
 }
 

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,10 +59,16 @@ func ask[T any](t *testing.T, conn *pgx.Conn, sql string, args ...any) (value T)
 func made(t *testing.T, s *devpg.Server) string {
 	t.Helper()
 	url := devpgtest.DatabaseOn(t, s)
+	create(t, url)
+	return url
+}
+
+// create makes the tables.
+func create(t *testing.T, url string) {
+	t.Helper()
 	if err := postgres.Create(t.Context(), connect(t, url)); err != nil {
 		t.Fatal(err)
 	}
-	return url
 }
 
 // begun is the era of a registry that is made new.
@@ -117,20 +124,35 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
+// suite holds stores to their contract, several at a time. through leads to the
+// server.
+func suite(t *testing.T, s *devpg.Server, through func(url string) string) {
+	var urls sync.Map // of tests
+	url := func(t *testing.T) string {
+		u, _ := urls.Load(t)
+		return u.(string)
+	}
+	leasetest.Run(t, leasetest.Subject{
+		New: func(t *testing.T) lease.Store {
+			t.Parallel()
+			direct := devpgtest.DatabaseOn(t, s)
+			urls.Store(t, direct)
+			for range 2 { // behind a pooler on the same connection
+				create(t, through(direct))
+			}
+			return open(t, through(direct))
+		},
+		Again: func(t *testing.T, _ lease.Store) lease.Store { return open(t, through(url(t))) },
+		Empty: func(t *testing.T, _ lease.Store) {
+			exec(t, connect(t, url(t)), "TRUNCATE pgid.registry, pgid.node")
+		},
+		Clock: true,
+	})
+}
+
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	devpgtest.Each(t, func(t *testing.T, s *devpg.Server) {
-		var url string
-		leasetest.Run(t, leasetest.Subject{
-			New: func(t *testing.T) lease.Store {
-				url = made(t, s)
-				return open(t, url)
-			},
-			Again: func(t *testing.T, _ lease.Store) lease.Store { return open(t, url) },
-			Empty: func(t *testing.T, _ lease.Store) {
-				exec(t, connect(t, url), "TRUNCATE pgid.registry, pgid.node")
-			},
-			Clock: true,
-		})
+		suite(t, s, func(url string) string { return url })
 	})
 }

@@ -50,6 +50,7 @@ auth_type = trust
 auth_file = %s
 pool_mode = transaction
 default_pool_size = 2
+server_login_retry = 0.1
 `, host, port, ports[0], users)
 		if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(ini, []byte(text), 0o644), os.WriteFile(users, []byte(list.String()), 0o644)); err != nil {
 			t.Fatal(err)

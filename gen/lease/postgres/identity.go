@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -18,7 +20,7 @@ type identity struct{ system, timeline bool }
 func readNames(ctx context.Context, conn *pgx.Conn) (i identity, err error) {
 	var standby bool
 	err = conn.QueryRow(ctx, `SELECT pg_catalog.pg_is_in_recovery(), pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE'),
-		pg_catalog.has_function_privilege('pg_catalog.pg_walfile_name(pg_lsn)', 'EXECUTE') AND
+		pg_catalog.has_function_privilege('pg_catalog.pg_walfile_name(pg_catalog.pg_lsn)', 'EXECUTE') AND
 		pg_catalog.has_function_privilege('pg_catalog.pg_current_wal_lsn()', 'EXECUTE')`).Scan(&standby, &i.system, &i.timeline)
 	if err != nil {
 		return i, err
@@ -31,7 +33,7 @@ func readNames(ctx context.Context, conn *pgx.Conn) (i identity, err error) {
 		var name string
 		err = conn.QueryRow(ctx, "SELECT "+timeline).Scan(&name)
 		var reply *pgconn.PgError
-		if errors.As(err, &reply) && reply.Code[:2] != "57" && reply.Code[:2] != "08" {
+		if errors.As(err, &reply) && !passing(reply.Code) {
 			i.timeline, err = false, nil
 		}
 	}
@@ -56,25 +58,29 @@ func (i identity) expression() string {
 		system, line)
 }
 
-// unsent tells whether a call failed before anything of it can have reached the
-// server.
-func unsent(err error) bool { return pgconn.SafeToRetry(err) }
+// passing tells whether an error is of the moment: lost connections, resources,
+// states and interventions. Were it taken for what the server is like, that would
+// change its identity.
+func passing(code string) bool {
+	return len(code) < 2 || slices.Contains([]string{"08", "25", "40", "53", "55", "57", "58", "XX"}, code[:2])
+}
 
 // explain makes of errors that trying again does not cure such that say what to
 // do.
-func explain(err error, role string) error {
+func explain(err error, config *pgx.ConnConfig) error {
 	var reply *pgconn.PgError
 	if !errors.As(err, &reply) {
 		return err
 	}
-	hint := ""
+	hint, role := "", pgx.Identifier{config.User}.Sanitize()
 	switch {
 	case reply.Code == "42P01" || reply.Code == "3F000":
 		hint = "the registry's tables are not in this database: run pgidproxy install there, or pgidproxy nodes init, as a role that may create them"
+	case reply.Code == "42501" && errors.As(err, new(*pgconn.ConnectError)):
+		hint = "let the role connect: GRANT CONNECT ON DATABASE " + pgx.Identifier{config.Database}.Sanitize() + " TO " + role
 	case reply.Code == "42501":
-		hint = "let the role use the registry: GRANT USAGE ON SCHEMA pgid TO " + pgx.Identifier{role}.Sanitize() +
-			"; GRANT SELECT, INSERT, UPDATE ON pgid.registry, pgid.node TO " + pgx.Identifier{role}.Sanitize()
-	case reply.Code[:2] == "28" || reply.Code == "3D000":
+		hint = "let the role use the registry: GRANT USAGE ON SCHEMA pgid TO " + role + "; GRANT SELECT, INSERT, UPDATE ON pgid.registry, pgid.node TO " + role
+	case strings.HasPrefix(reply.Code, "28") || reply.Code == "3D000":
 		hint = "check user, password and database of the registry's URL"
 	default:
 		return err

@@ -1,7 +1,12 @@
 -- The registry of node numbers: one head, and a record for each number that was
 -- ever given out. Nobody but the owner may use it until the owner grants that.
-CREATE SCHEMA IF NOT EXISTS pgid;
-GRANT USAGE ON SCHEMA pgid TO PUBLIC;
+DO $do$ BEGIN
+  -- CREATE SCHEMA IF NOT EXISTS wants a right on the database even where it is.
+  IF pg_catalog.to_regnamespace('pgid') IS NULL THEN
+    CREATE SCHEMA pgid;
+    GRANT USAGE ON SCHEMA pgid TO PUBLIC;
+  END IF;
+END $do$;
 CREATE TABLE IF NOT EXISTS pgid.registry (
   singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
   id text NOT NULL,

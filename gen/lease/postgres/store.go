@@ -5,10 +5,12 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/pgidproxy/pgidproxy/gen/lease"
 )
@@ -30,8 +32,20 @@ func New(config *pgx.ConnConfig) *Store {
 	config = config.Copy()
 	config.RuntimeParams["application_name"] = "pgidproxy registry"
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares nothing that outlives a call
-	if config.ConnectTimeout == 0 || config.ConnectTimeout > callLimit {
-		config.ConnectTimeout = callLimit
+	type host struct {
+		name string
+		port uint16
+	}
+	hosts := map[host]bool{{config.Host, config.Port}: true}
+	for _, f := range config.Fallbacks {
+		hosts[host{f.Host, f.Port}] = true
+	}
+	// A host that is gone leaves time for the next one.
+	if limit := callLimit / time.Duration(len(hosts)); config.ConnectTimeout == 0 || config.ConnectTimeout > limit {
+		config.ConnectTimeout = limit
+	}
+	if config.ValidateConnect == nil && len(hosts) > 1 {
+		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
 	}
 	s := &Store{config: config, turn: make(chan struct{}, 1)}
 	s.turn <- struct{}{}
@@ -40,6 +54,9 @@ func New(config *pgx.ConnConfig) *Store {
 
 // callLimit is how long the server may work on a call: less than lease allows.
 const callLimit = 2500 * time.Millisecond
+
+// patience is how long a call may take where its context allows more.
+const patience = 10 * time.Second
 
 // Close implements lease.Store.
 func (s *Store) Close() error {
@@ -55,17 +72,19 @@ func (s *Store) Close() error {
 	return conn.Close(ctx)
 }
 
-// settings makes a transaction independent of what is set for the role, the
+// begin makes a transaction independent of what is set for the role, the
 // database and the server. synchronous_commit is raised where a commit would not
 // wait until it is durable, and never lowered.
-const settings = `SELECT pg_catalog.set_config('search_path', 'pg_catalog', true), pg_catalog.set_config('statement_timeout', '2500', true),
-	pg_catalog.set_config('lock_timeout', '2000', true), pg_catalog.set_config('idle_in_transaction_session_timeout', '5000', true),
-	pg_catalog.set_config('synchronous_commit', CASE WHEN pg_catalog.current_setting('synchronous_commit') IN ('off', 'local')
-		THEN 'on' ELSE pg_catalog.current_setting('synchronous_commit') END, true)`
+const begin = `BEGIN ISOLATION LEVEL READ COMMITTED %s; SET LOCAL search_path = pg_catalog; SET LOCAL statement_timeout = 2500;
+	SET LOCAL lock_timeout = 2000; SET LOCAL idle_in_transaction_session_timeout = 5000;
+	SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') IN ('off', 'local')`
 
 // do runs one transaction on the connection, which is given up after an error.
-// Where it was found dead before anything was sent, a new one is tried.
+// Where a kept one turns out to be dead before anything was asked of it, a new one
+// is tried.
 func (s *Store) do(ctx context.Context, mode pgx.TxAccessMode, f func(tx pgx.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	select {
 	case <-s.turn:
 	case <-ctx.Done():
@@ -73,32 +92,31 @@ func (s *Store) do(ctx context.Context, mode pgx.TxAccessMode, f func(tx pgx.Tx)
 	}
 	defer func() { s.turn <- struct{}{} }()
 	kept := s.conn != nil
-	err := s.once(ctx, mode, f)
-	if kept && s.conn == nil && unsent(err) && ctx.Err() == nil {
-		err = s.once(ctx, mode, f)
+	begun, err := s.once(ctx, mode, f)
+	if err != nil && kept && !begun && ctx.Err() == nil {
+		_, err = s.once(ctx, mode, f)
 	}
-	return explain(err, s.config.User)
+	return explain(err, s.config)
 }
 
-func (s *Store) once(ctx context.Context, mode pgx.TxAccessMode, f func(tx pgx.Tx) error) error {
+// once tells besides whether the transaction began.
+func (s *Store) once(ctx context.Context, mode pgx.TxAccessMode, f func(tx pgx.Tx) error) (begun bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return false, err
 	}
 	if s.conn == nil {
 		if err := s.connect(ctx); err != nil {
-			return err
+			return false, err
 		}
 	}
-	err := pgx.BeginTxFunc(ctx, s.conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: mode}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, settings); err != nil {
-			return err
-		}
+	err = pgx.BeginTxFunc(ctx, s.conn, pgx.TxOptions{BeginQuery: fmt.Sprintf(begin, mode)}, func(tx pgx.Tx) error {
+		begun = true
 		return f(tx)
 	})
 	if err != nil && !errors.Is(err, lease.ErrChanged) && !errors.Is(err, lease.ErrEra) {
 		s.drop()
 	}
-	return err
+	return begun, err
 }
 
 // drop closes the connection without waiting for the server.
@@ -134,7 +152,8 @@ func (s *Store) Load(ctx context.Context) (snap lease.Snapshot, err error) {
 const loadQuery = `SELECT %s, pg_catalog.int8(pg_catalog.floor(pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) * 1000)),
 	r.id, r.era, r.server, r.floor_ms,
 	GREATEST(LEAST(pg_catalog.date_part('epoch', r.ready - pg_catalog.clock_timestamp()) * 1000, r.wait_ms), 0)::float8,
-	n.node, n.kind, n.token, n.holder, n.mark_ms, n.every_ms, n.ttl_ms, n.since, n.until,
+	n.node, n.kind, n.token, n.holder, n.mark_ms, n.every_ms, n.ttl_ms,
+	pg_catalog.int8(pg_catalog.date_part('epoch', n.since) * 1000000), pg_catalog.int8(pg_catalog.date_part('epoch', n.until) * 1000000),
 	n.kind = 'functions' OR n.kind = 'lease' AND n.until > pg_catalog.clock_timestamp()
 	FROM (SELECT) one LEFT JOIN pgid.registry r ON true LEFT JOIN pgid.node n ON true ORDER BY n.node`
 
@@ -144,21 +163,20 @@ func (s *Store) load(ctx context.Context, tx pgx.Tx) (snap lease.Snapshot, err e
 		return snap, err
 	}
 	var id, era, server, kind, token, holder *string
-	var floor, mark, every, ttl *int64
+	var floor, mark, every, ttl, since, until *int64 // since and until in µs: how times are written differs
 	var wait *float64
 	var node *int
-	var since, until *time.Time
 	var live *bool
 	_, err = pgx.ForEachRow(rows, []any{&snap.Server, &snap.Now, &id, &era, &server, &floor, &wait,
 		&node, &kind, &token, &holder, &mark, &every, &ttl, &since, &until, &live}, func() error {
 		if id != nil && snap.Head == nil {
 			snap.Head = &lease.Head{ID: *id, Era: *era, Server: *server, Floor: *floor}
-			snap.Wait = time.Duration(*wait) * time.Millisecond
+			snap.Wait = time.Duration(*wait * float64(time.Millisecond))
 			snap.Copied = copied(*server, snap.Server)
 		}
 		if node != nil {
 			snap.Records = append(snap.Records, lease.Record{Node: *node, Kind: *kind, Token: *token, Holder: *holder, Mark: *mark,
-				Every: ms(*every), TTL: ms(*ttl), Since: *since, Until: *until, Live: *live})
+				Every: ms(*every), TTL: ms(*ttl), Since: time.UnixMicro(*since), Until: time.UnixMicro(*until), Live: *live})
 		}
 		return nil
 	})
@@ -208,8 +226,14 @@ func (s *Store) Swap(ctx context.Context, w lease.Swap) (now int64, err error) {
 		if !era {
 			return lease.ErrEra
 		}
-		err = tx.QueryRow(ctx, swapText(w), w.Node, w.Kind, w.Token, w.Holder, w.Mark, w.Every.Milliseconds(), w.TTL.Milliseconds(),
-			w.Expect, w.Renew).Scan(&now)
+		args := []any{w.Node, w.Kind, w.Token, w.Holder, w.Mark, w.Every.Milliseconds(), w.TTL.Milliseconds(), w.Expect, w.Renew}
+		err = pgx.ErrNoRows
+		if slices.Contains(w.Expect, "") {
+			err = tx.QueryRow(ctx, insert, args[:7]...).Scan(&now)
+		}
+		if errors.Is(err, pgx.ErrNoRows) {
+			err = tx.QueryRow(ctx, update, args...).Scan(&now)
+		}
 		if errors.Is(err, pgx.ErrNoRows) {
 			err = lease.ErrChanged
 		}
@@ -218,38 +242,37 @@ func (s *Store) Swap(ctx context.Context, w lease.Swap) (now int64, err error) {
 	return now, err
 }
 
-// swapText writes a record where there is one of an expected token, or where
-// there is none and that is expected. Another's row that is inserted meanwhile is
-// waited for, and makes the insertion do nothing.
-func swapText(w lease.Swap) string {
-	const after = ` RETURNING pg_catalog.int8(pg_catalog.floor(pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) * 1000))`
-	for _, token := range w.Expect {
-		if token != "" {
-			return `UPDATE pgid.node SET kind = $2, token = $3, holder = $4, mark_ms = GREATEST(mark_ms, $5), every_ms = $6, ttl_ms = $7::pg_catalog.int8,
-				since = CASE WHEN $9 THEN since ELSE pg_catalog.clock_timestamp() END,
-				until = pg_catalog.clock_timestamp() + $7::pg_catalog.int8 * '1 millisecond'::pg_catalog.interval
-				WHERE node = $1 AND token = ANY ($8::pg_catalog.text[])` + after
-		}
-	}
-	return `INSERT INTO pgid.node (node, kind, token, holder, mark_ms, every_ms, ttl_ms, since, until)
-		SELECT $1, $2, $3, $4, $5, $6, $7::pg_catalog.int8, pg_catalog.clock_timestamp(), pg_catalog.clock_timestamp() + $7::pg_catalog.int8 * '1 millisecond'::pg_catalog.interval
-		WHERE '' = ANY ($8::pg_catalog.text[]) AND $9::boolean IS NOT NULL ON CONFLICT DO NOTHING` + after
-}
+// insert writes a record where there is none, and update one of an expected token.
+// Another's row that is inserted meanwhile makes the insertion do nothing, and one
+// that is changed meanwhile is looked at again: each is waited for.
+const (
+	update = `UPDATE pgid.node SET kind = $2, token = $3, holder = $4, mark_ms = GREATEST(mark_ms, $5), every_ms = $6, ttl_ms = $7::pg_catalog.int8,
+		since = CASE WHEN $9 THEN since ELSE pg_catalog.clock_timestamp() END,
+		until = pg_catalog.clock_timestamp() + $7::pg_catalog.int8 * '1 millisecond'::pg_catalog.interval
+		WHERE node = $1 AND token = ANY ($8::pg_catalog.text[])` + returning
+	insert = `INSERT INTO pgid.node (node, kind, token, holder, mark_ms, every_ms, ttl_ms, since, until)
+		VALUES ($1, $2, $3, $4, $5, $6, $7::pg_catalog.int8, pg_catalog.clock_timestamp(),
+		pg_catalog.clock_timestamp() + $7::pg_catalog.int8 * '1 millisecond'::pg_catalog.interval) ON CONFLICT DO NOTHING` + returning
+	returning = ` RETURNING pg_catalog.int8(pg_catalog.floor(pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) * 1000))`
+)
 
 // installLock is the lock under which package sql's installs follow one another.
 const installLock = 0x70676964
 
 // Create makes the tables where they are missing, for which the role needs CREATE
-// on the database or, where schema pgid is there, on that; otherwise it needs
-// nothing.
+// on the database or, where schema pgid is there, CREATE and USAGE on that;
+// otherwise it needs nothing.
 func Create(ctx context.Context, conn *pgx.Conn) error {
-	err := pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{AccessMode: pgx.ReadWrite}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "SELECT pg_catalog.set_config('search_path', 'pg_catalog', true), pg_catalog.pg_advisory_xact_lock($1)",
-			int64(installLock)); err != nil {
+	err := pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}, func(tx pgx.Tx) error {
+		// Without arguments nothing is prepared, which behind a pooler would be in the
+		// way of the next one.
+		if _, err := tx.Exec(ctx, fmt.Sprintf("SELECT pg_catalog.set_config('search_path', 'pg_catalog', true), pg_catalog.pg_advisory_xact_lock(%d)",
+			installLock), pgx.QueryExecModeSimpleProtocol); err != nil {
 			return err
 		}
 		var there bool
-		err := tx.QueryRow(ctx, "SELECT pg_catalog.to_regclass('pgid.registry') IS NOT NULL AND pg_catalog.to_regclass('pgid.node') IS NOT NULL").Scan(&there)
+		err := tx.QueryRow(ctx, "SELECT pg_catalog.to_regclass('pgid.registry') IS NOT NULL AND pg_catalog.to_regclass('pgid.node') IS NOT NULL",
+			pgx.QueryExecModeSimpleProtocol).Scan(&there)
 		if err != nil || there {
 			return err
 		}

@@ -5,4 +5,4 @@ package servers
 import "syscall"
 
 // attributes are the system's own.
-func attributes() *syscall.SysProcAttr { return nil }
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }

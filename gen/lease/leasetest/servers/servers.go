@@ -31,8 +31,9 @@ type Server struct {
 	t       testing.TB
 	program string
 	args    []string
-	data    string // what is lost with Empty
-	ready   string // what the program says when it answers
+	data    string              // what is lost with Empty
+	ready   string              // what the program says when it answers
+	as      *syscall.Credential // who runs it; nil: ourselves
 
 	command *exec.Cmd
 	ended   chan struct{} // closed when the program has ended
@@ -124,6 +125,10 @@ func (s *Server) start() error {
 	cmd := exec.Command(s.program, s.args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = attributes()
+	if s.as != nil {
+		cmd.Dir = "/" // which every user can read
+		cmd.SysProcAttr.Credential = s.as
+	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -12,12 +12,13 @@ import (
 
 	"github.com/pgidproxy/pgidproxy/gen/lease"
 	"github.com/pgidproxy/pgidproxy/gen/lease/etcd"
+	"github.com/pgidproxy/pgidproxy/gen/lease/leasetest"
 	"github.com/pgidproxy/pgidproxy/gen/lease/leasetest/servers"
 )
 
 func TestURLs(t *testing.T) {
 	t.Parallel()
-	for url, fine := range map[string]bool{
+	leasetest.URLs(t, func(url string) (lease.Store, error) { return etcd.New(url) }, map[string]bool{
 		"etcd://localhost": true,
 		"etcd://a:1,b:2,[::1]:3,[::1],c/some/prefix/":     true,
 		"etcd://user:secret@a:1,b:2":                      true,
@@ -40,28 +41,7 @@ func TestURLs(t *testing.T) {
 		"secret":                                          false,
 		"etcds://user:secret@a?ca=" + "connect_test.go":   false,
 		"etcds://user:secret@a?cert=" + "connect_test.go": false,
-	} {
-		s, err := etcd.New(url)
-		if (err == nil) != fine {
-			t.Errorf("%s: got %v", url, err)
-		}
-		if err == nil {
-			s.Close()
-		} else if strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: the error has the password: %v", url, err)
-		}
-	}
-}
-
-// setup checks that a store's error is a *lease.SetupError that has a text, and
-// not the password.
-func setup(t *testing.T, url, text string) {
-	t.Helper()
-	_, err := open(t, url).Load(t.Context())
-	var e *lease.SetupError
-	if !errors.As(err, &e) || e.Hint == "" || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "secret") {
-		t.Errorf("%s: got %v", url, err)
-	}
+	})
 }
 
 func TestUsers(t *testing.T) {
@@ -82,18 +62,18 @@ func TestUsers(t *testing.T) {
 	}
 	const sign = "app:secret%20of%2Fall@"
 	s := open(t, "etcd://"+sign+server.Addr)
-	snap := begin(t, s)
-	if err := swap(s, snap, "", "a"); err != nil {
+	snap := leasetest.Begin(t, s)
+	if err := leasetest.Put(s, snap, "", "a"); err != nil {
 		t.Error(err)
 	}
-	setup(t, "etcd://"+server.Addr, "user name is empty")
-	setup(t, "etcd://app:secrets@"+server.Addr, "authentication failed")
-	setup(t, "etcd://nobody:secrets@"+server.Addr, "authentication failed")
-	setup(t, "etcd://"+sign+server.Addr+"/other", "--prefix /other/")
+	leasetest.SetupError(t, open(t, "etcd://"+server.Addr), "user name is empty")
+	leasetest.SetupError(t, open(t, "etcd://app:secrets@"+server.Addr), "authentication failed")
+	leasetest.SetupError(t, open(t, "etcd://nobody:secrets@"+server.Addr), "authentication failed")
+	leasetest.SetupError(t, open(t, "etcd://"+sign+server.Addr+"/other"), "--prefix /other/")
 
 	server.Kill() // which forgets who has signed on
 	server.Start()
-	eventually(t, func() error { return swap(s, snap, "a", "b") })
+	eventually(t, func() error { return leasetest.Put(s, snap, "a", "b") })
 }
 
 // A registry whose server is not there when the program starts is no error of the
@@ -140,10 +120,10 @@ func TestTLS(t *testing.T) {
 	server := servers.Etcd(t, "--cert-file", certificate, "--key-file", key, "--trusted-ca-file", certificate, "--client-cert-auth")
 	url := "etcds://" + server.Addr
 	s := open(t, url+"?ca="+certificate+"&cert="+certificate+"&key="+key)
-	if err := swap(s, begin(t, s), "", "a"); err != nil {
+	if err := leasetest.Put(s, leasetest.Begin(t, s), "", "a"); err != nil {
 		t.Error(err)
 	}
-	setup(t, url, "certificate")
+	leasetest.SetupError(t, open(t, url), "certificate")
 	// With TLS 1.3 the server may have closed the connection before it says why.
 	if _, err := open(t, url+"?ca="+certificate).Load(t.Context()); err == nil {
 		t.Error("a client without a certificate is welcome")

@@ -42,23 +42,6 @@ func admin(t *testing.T, server *servers.Server, user, password string) *clientv
 	return c
 }
 
-// begin sets up a registry.
-func begin(t *testing.T, s lease.Store) lease.Snapshot {
-	t.Helper()
-	snap, err := (&lease.Registry{Store: s}).Init(t.Context(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return snap
-}
-
-// swap puts a token in the place of another in the record of node 0.
-func swap(s lease.Store, snap lease.Snapshot, expect, token string) error {
-	_, err := s.Swap(context.Background(), lease.Swap{Era: snap.Head.Era, Expect: []string{expect}, Node: 0, Kind: lease.KindLease,
-		Token: token, Holder: "test", Mark: time.Now().Add(12 * time.Second).UnixMilli(), Every: 5 * time.Second, TTL: 30 * time.Second})
-	return err
-}
-
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	server := servers.Etcd(t)
@@ -81,17 +64,17 @@ func TestRestarted(t *testing.T) {
 	t.Parallel()
 	server := servers.Etcd(t)
 	s := open(t, "etcd://"+server.Addr)
-	snap := begin(t, s)
-	if err := swap(s, snap, "", "a"); err != nil {
+	snap := leasetest.Begin(t, s)
+	if err := leasetest.Put(s, snap, "", "a"); err != nil {
 		t.Fatal(err)
 	}
 	server.Kill()
-	if err := swap(s, snap, "a", "b"); err == nil || errors.Is(err, lease.ErrChanged) || errors.Is(err, lease.ErrEra) ||
+	if err := leasetest.Put(s, snap, "a", "b"); err == nil || errors.Is(err, lease.ErrChanged) || errors.Is(err, lease.ErrEra) ||
 		errors.As(err, new(*lease.SetupError)) {
 		t.Errorf("without a server: got %v", err)
 	}
 	server.Start()
-	eventually(t, func() error { return swap(s, snap, "a", "b") })
+	eventually(t, func() error { return leasetest.Put(s, snap, "a", "b") })
 	if got, err := s.Load(t.Context()); err != nil || got.Server != got.Head.Server || len(got.Records) != 1 || !got.Records[0].Live {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -113,12 +96,12 @@ func TestWiped(t *testing.T) {
 	t.Parallel()
 	server := servers.Etcd(t)
 	s := open(t, "etcd://"+server.Addr)
-	before := begin(t, s)
+	before := leasetest.Begin(t, s)
 	server.Kill()
 	server.Empty()
 	server.Start()
 	eventually(t, func() error { _, err := s.Load(t.Context()); return err })
-	if err := swap(s, before, "", "a"); !errors.Is(err, lease.ErrEra) {
+	if err := leasetest.Put(s, before, "", "a"); !errors.Is(err, lease.ErrEra) {
 		t.Errorf("a server that is empty: got %v", err)
 	}
 	reopen(t, s, before)
@@ -129,19 +112,19 @@ func TestSetBack(t *testing.T) {
 	t.Parallel()
 	server := servers.Etcd(t)
 	s := open(t, "etcd://"+server.Addr)
-	before := begin(t, s)
-	if err := swap(s, before, "", "a"); err != nil {
+	before := leasetest.Begin(t, s)
+	if err := leasetest.Put(s, before, "", "a"); err != nil {
 		t.Fatal(err)
 	}
 	server.Stop()
 	restore := server.Save()
 	server.Start()
-	eventually(t, func() error { return swap(s, before, "a", "b") })
+	eventually(t, func() error { return leasetest.Put(s, before, "a", "b") })
 	server.Stop()
 	restore()
 	server.Start()
 	eventually(t, func() error {
-		err := swap(s, before, "a", "c")
+		err := leasetest.Put(s, before, "a", "c")
 		if err == nil {
 			t.Fatal("what was set back is gone on with")
 		} else if errors.Is(err, lease.ErrEra) {
@@ -150,7 +133,7 @@ func TestSetBack(t *testing.T) {
 		return err
 	})
 	after := reopen(t, s, before)
-	if err := swap(s, after, "a", "c"); err != nil {
+	if err := leasetest.Put(s, after, "a", "c"); err != nil {
 		t.Error(err)
 	}
 	if got, err := open(t, "etcd://"+server.Addr).Load(t.Context()); err != nil || got.Server != got.Head.Server {
@@ -177,7 +160,7 @@ func reopen(t *testing.T, s lease.Store, before lease.Snapshot) lease.Snapshot {
 func TestWaitEnds(t *testing.T) {
 	t.Parallel()
 	s := open(t, "etcd://"+servers.Etcd(t).Addr)
-	snap := begin(t, s)
+	snap := leasetest.Begin(t, s)
 	if err := s.Found(t.Context(), snap.Head.Era, *snap.Head, time.Second); err != nil {
 		t.Fatal(err)
 	}
@@ -196,27 +179,13 @@ func TestWaitEnds(t *testing.T) {
 	}
 }
 
-func TestLateDuplicate(t *testing.T) {
-	t.Parallel()
-	s := open(t, "etcd://"+servers.Etcd(t).Addr)
-	snap := begin(t, s)
-	for _, step := range [][2]string{{"", "a"}, {"a", "b"}} {
-		if err := swap(s, snap, step[0], step[1]); err != nil {
-			t.Fatal(err)
-		}
-		if err := swap(s, snap, step[0], step[1]); !errors.Is(err, lease.ErrChanged) {
-			t.Errorf("the same again: got %v", err)
-		}
-	}
-}
-
 // A record that is renewed has one key and one etcd lease that counts.
 func TestNothingIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	server := servers.Etcd(t)
 	c := admin(t, server, "", "")
 	s := open(t, "etcd://"+server.Addr)
-	snap := begin(t, s)
+	snap := leasetest.Begin(t, s)
 	for i := range 5 {
 		_, err := s.Swap(t.Context(), lease.Swap{Era: snap.Head.Era, Expect: []string{"", "t"}, Kind: lease.KindLease, Token: "t", TTL: time.Second, Renew: i > 0})
 		if err != nil {
@@ -241,7 +210,7 @@ func TestCutOff(t *testing.T) {
 	server := servers.Etcd(t)
 	link := servers.NewLink(t, server.Addr)
 	s := open(t, "etcd://"+link.Addr)
-	snap := begin(t, s)
+	snap := leasetest.Begin(t, s)
 	link.Cut()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
@@ -249,5 +218,5 @@ func TestCutOff(t *testing.T) {
 		t.Error("Load succeeds without a connection")
 	}
 	link.Mend()
-	eventually(t, func() error { return swap(s, snap, "", "a") })
+	eventually(t, func() error { return leasetest.Put(s, snap, "", "a") })
 }

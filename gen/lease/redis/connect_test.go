@@ -1,7 +1,6 @@
 package redis_test
 
 import (
-	"errors"
 	"io"
 	"net"
 	"slices"
@@ -9,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/pgidproxy/pgidproxy/gen/lease"
+	"github.com/pgidproxy/pgidproxy/gen/lease/leasetest"
 	"github.com/pgidproxy/pgidproxy/gen/lease/leasetest/servers"
 	store "github.com/pgidproxy/pgidproxy/gen/lease/redis"
 )
 
 func TestURLs(t *testing.T) {
 	t.Parallel()
-	for url, fine := range map[string]bool{
+	leasetest.URLs(t, func(url string) (lease.Store, error) { return store.New(url) }, map[string]bool{
 		"redis://localhost":                           true,
 		"redis://user:secret@localhost:6379/2":        true,
 		"rediss://:secret@[::1]:6380?skip_verify=1":   true,
@@ -31,38 +31,17 @@ func TestURLs(t *testing.T) {
 		"redis://user:secret%zz@localhost":            false,
 		"redis://user:secret@localhost:port":          false,
 		"redis://user:secret@localhost:6379\x7f/path": false,
-	} {
-		s, err := store.New(url)
-		if (err == nil) != fine {
-			t.Errorf("%s: got %v", url, err)
-		}
-		if err == nil {
-			s.Close()
-		} else if strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "cret@") {
-			t.Errorf("%s: the error has the password: %v", url, err)
-		}
-	}
-}
-
-// setup checks that a store's error is a *lease.SetupError that has a text, and
-// not the password.
-func setup(t *testing.T, url, text string) {
-	t.Helper()
-	_, err := open(t, url).Load(t.Context())
-	var e *lease.SetupError
-	if !errors.As(err, &e) || e.Hint == "" || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "secret") {
-		t.Errorf("%s: got %v", url, err)
-	}
+	})
 }
 
 func TestPasswords(t *testing.T) {
 	t.Parallel()
 	server := servers.Redis(t, "--requirepass", "secret of/all")
-	begin(t, open(t, "redis://:secret%20of%2Fall@"+server.Addr))
-	setup(t, "redis://"+server.Addr, "NOAUTH")
-	setup(t, "redis://:secrets@"+server.Addr, "WRONGPASS")
-	setup(t, "redis://nobody:secrets@"+server.Addr, "WRONGPASS")
-	setup(t, "redis://:secret%20of%2Fall@"+server.Addr+"/99", "out of range")
+	leasetest.Begin(t, open(t, "redis://:secret%20of%2Fall@"+server.Addr))
+	leasetest.SetupError(t, open(t, "redis://"+server.Addr), "NOAUTH")
+	leasetest.SetupError(t, open(t, "redis://:secrets@"+server.Addr), "WRONGPASS")
+	leasetest.SetupError(t, open(t, "redis://nobody:secrets@"+server.Addr), "WRONGPASS")
+	leasetest.SetupError(t, open(t, "redis://:secret%20of%2Fall@"+server.Addr+"/99"), "out of range")
 }
 
 func TestRights(t *testing.T) {
@@ -76,31 +55,31 @@ func TestRights(t *testing.T) {
 	// What the hint says is enough.
 	all := []any{"~{pgidproxy}:*", "+select", "+eval", "+evalsha", "+info", "+time", "+hget", "+hmget", "+hgetall", "+hset"}
 	s := open(t, user("all", all...))
-	if err := swap(s, begin(t, s), "", "a"); err != nil {
+	if err := leasetest.Put(s, leasetest.Begin(t, s), "", "a"); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.Warnings(t.Context()); err != nil {
 		t.Error(err)
 	}
-	setup(t, user("noinfo", append(all, "-info")...), "INFO")
-	setup(t, user("noeval", append(all, "-evalsha")...), "NOPERM")
-	setup(t, user("nohash", append(all, "-hmget")...), "can't run this command")
-	setup(t, user("nokeys", append(all[1:], "~other")...), "NOPERM")
+	leasetest.SetupError(t, open(t, user("noinfo", append(all, "-info")...)), "INFO")
+	leasetest.SetupError(t, open(t, user("noeval", append(all, "-evalsha")...)), "NOPERM")
+	leasetest.SetupError(t, open(t, user("nohash", append(all, "-hmget")...)), "can't run this command")
+	leasetest.SetupError(t, open(t, user("nokeys", append(all[1:], "~other")...)), "NOPERM")
 }
 
 func TestForeignKeys(t *testing.T) {
 	t.Parallel()
 	server := servers.Redis(t)
 	do(t, admin(t, server), "SET", "{pgidproxy}:head", "something else")
-	setup(t, "redis://"+server.Addr, "WRONGTYPE")
+	leasetest.SetupError(t, open(t, "redis://"+server.Addr), "WRONGTYPE")
 }
 
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	certificate, key := servers.Certificate(t)
 	server := servers.Redis(t, "--tls-cert-file", certificate, "--tls-key-file", key, "--tls-ca-cert-file", certificate, "--tls-auth-clients", "no")
-	begin(t, open(t, "rediss://"+server.Addr+"?skip_verify=true"))
-	setup(t, "rediss://"+server.Addr, "certificate")
+	leasetest.Begin(t, open(t, "rediss://"+server.Addr+"?skip_verify=true"))
+	leasetest.SetupError(t, open(t, "rediss://"+server.Addr), "certificate")
 
 	// A server in protected mode speaks at once, and without TLS.
 	denied, err := net.Listen("tcp", "127.0.0.1:0")
@@ -119,7 +98,7 @@ func TestTLS(t *testing.T) {
 			c.Close()
 		}
 	}()
-	setup(t, "rediss://"+denied.Addr().String(), "TLS")
+	leasetest.SetupError(t, open(t, "rediss://"+denied.Addr().String()), "TLS")
 }
 
 func TestWarnings(t *testing.T) {

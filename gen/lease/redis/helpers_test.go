@@ -67,28 +67,11 @@ func do(t *testing.T, c *redis.Client, args ...any) {
 	}
 }
 
-// begin sets up a registry.
-func begin(t *testing.T, s lease.Store) lease.Snapshot {
-	t.Helper()
-	snap, err := (&lease.Registry{Store: s}).Init(t.Context(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return snap
-}
-
-// swap puts a token in the place of another in the record of node 0.
-func swap(s lease.Store, snap lease.Snapshot, expect, token string) error {
-	_, err := s.Swap(context.Background(), lease.Swap{Era: snap.Head.Era, Expect: []string{expect}, Node: 0, Kind: lease.KindLease,
-		Token: token, Holder: "test", Mark: time.Now().Add(12 * time.Second).UnixMilli(), Every: 5 * time.Second, TTL: 30 * time.Second})
-	return err
-}
-
 // reopen opens a registry that is in doubt, and checks that it begins an era with
 // a wait, and that a lease behind that starts above the end of the wait.
 func reopen(t *testing.T, c *redis.Client, s lease.Store, before lease.Snapshot) lease.Snapshot {
 	t.Helper()
-	after, err := (&lease.Registry{Store: s, ID: before.Head.ID}).Open(t.Context())
+	after, err := (&lease.Registry{Store: s, ID: before.Head.ID, Seen: true}).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,10 +31,10 @@ func TestRestartedEmpty(t *testing.T) {
 	t.Parallel()
 	server := servers.Redis(t)
 	s := open(t, "redis://"+server.Addr)
-	before := begin(t, s)
+	before := leasetest.Begin(t, s)
 	server.Kill()
 	server.Start()
-	if err := swap(s, before, "", "a"); !errors.Is(err, lease.ErrEra) {
+	if err := leasetest.Put(s, before, "", "a"); !errors.Is(err, lease.ErrEra) {
 		t.Errorf("a server that is empty: got %v", err)
 	}
 	if after := reopen(t, admin(t, server), s, before); len(after.Records) != 0 {
@@ -46,13 +46,13 @@ func TestRestartedWithItsData(t *testing.T) {
 	t.Parallel()
 	server := servers.Redis(t, "--appendonly", "yes")
 	s := open(t, "redis://"+server.Addr)
-	before := begin(t, s)
-	if err := swap(s, before, "", "a"); err != nil {
+	before := leasetest.Begin(t, s)
+	if err := leasetest.Put(s, before, "", "a"); err != nil {
 		t.Fatal(err)
 	}
 	server.Kill()
 	server.Start()
-	if err := swap(s, before, "a", "b"); !errors.Is(err, lease.ErrEra) {
+	if err := leasetest.Put(s, before, "a", "b"); !errors.Is(err, lease.ErrEra) {
 		t.Errorf("a server that was restarted: got %v", err)
 	}
 	after := reopen(t, admin(t, server), s, before)
@@ -71,8 +71,8 @@ func replicated(t *testing.T) (primary, replica *servers.Server, snap lease.Snap
 	replica = servers.Redis(t, "--replicaof", host+" "+port, "--repl-diskless-sync-delay", "0")
 	follow(t, primary)
 	s := open(t, "redis://"+primary.Addr)
-	snap = begin(t, s)
-	if err := swap(s, snap, "", "a"); err != nil {
+	snap = leasetest.Begin(t, s)
+	if err := leasetest.Put(s, snap, "", "a"); err != nil {
 		t.Fatal(err)
 	}
 	follow(t, primary)
@@ -80,7 +80,7 @@ func replicated(t *testing.T) (primary, replica *servers.Server, snap lease.Snap
 		t.Errorf("a replica: got %v", err)
 	}
 	link.Cut()
-	if err := swap(s, snap, "a", "b"); err != nil {
+	if err := leasetest.Put(s, snap, "a", "b"); err != nil {
 		t.Fatal(err)
 	}
 	return primary, replica, snap
@@ -112,7 +112,7 @@ func TestReplicaPromoted(t *testing.T) {
 	c := admin(t, replica)
 	do(t, c, "REPLICAOF", "NO", "ONE")
 	s := open(t, "redis://"+replica.Addr)
-	if err := swap(s, before, "b", "c"); !errors.Is(err, lease.ErrEra) {
+	if err := leasetest.Put(s, before, "b", "c"); !errors.Is(err, lease.ErrEra) {
 		t.Errorf("a replica that was promoted: got %v", err)
 	}
 	if after := reopen(t, c, s, before); len(after.Records) != 1 || after.Records[0].Token != "a" {
@@ -131,33 +131,19 @@ func TestFailedBack(t *testing.T) {
 	follow(t, replica)
 	do(t, c, "REPLICAOF", "NO", "ONE")
 	s := open(t, "redis://"+primary.Addr)
-	if err := swap(s, before, "a", "c"); !errors.Is(err, lease.ErrEra) {
+	if err := leasetest.Put(s, before, "a", "c"); !errors.Is(err, lease.ErrEra) {
 		t.Errorf("a primary that was a replica: got %v", err)
 	}
 	reopen(t, c, s, before)
-}
-
-func TestLateDuplicate(t *testing.T) {
-	t.Parallel()
-	s := open(t, "redis://"+servers.Redis(t).Addr)
-	snap := begin(t, s)
-	for _, step := range [][2]string{{"", "a"}, {"a", "b"}} {
-		if err := swap(s, snap, step[0], step[1]); err != nil {
-			t.Fatal(err)
-		}
-		if err := swap(s, snap, step[0], step[1]); !errors.Is(err, lease.ErrChanged) {
-			t.Errorf("the same again: got %v", err)
-		}
-	}
 }
 
 func TestScriptsForgotten(t *testing.T) {
 	t.Parallel()
 	server := servers.Redis(t)
 	s := open(t, "redis://"+server.Addr)
-	snap := begin(t, s)
+	snap := leasetest.Begin(t, s)
 	do(t, admin(t, server), "SCRIPT", "FLUSH")
-	if err := swap(s, snap, "", "a"); err != nil {
+	if err := leasetest.Put(s, snap, "", "a"); err != nil {
 		t.Error(err)
 	}
 }
@@ -167,7 +153,7 @@ func TestWaitBeginsAgain(t *testing.T) {
 	t.Parallel()
 	server := servers.Redis(t)
 	s := open(t, "redis://"+server.Addr)
-	snap := begin(t, s)
+	snap := leasetest.Begin(t, s)
 	if err := s.Found(t.Context(), snap.Head.Era, *snap.Head, time.Minute); err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +173,7 @@ func TestHungServer(t *testing.T) {
 	t.Parallel()
 	server := servers.Redis(t)
 	s := open(t, "redis://"+server.Addr)
-	snap := begin(t, s)
+	snap := leasetest.Begin(t, s)
 	c := admin(t, server)
 	do(t, c, "CLIENT", "PAUSE", 60_000, "WRITE") // scripts count as such
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -212,7 +198,7 @@ func TestHungServer(t *testing.T) {
 		t.Error("Load does not end when its context does")
 	}
 	do(t, c, "CLIENT", "UNPAUSE")
-	if err := swap(s, snap, "", "a"); err != nil {
+	if err := leasetest.Put(s, snap, "", "a"); err != nil {
 		t.Error(err)
 	}
 }

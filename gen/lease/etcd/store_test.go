@@ -146,7 +146,7 @@ func TestSetBack(t *testing.T) {
 func reopen(t *testing.T, s lease.Store, before lease.Snapshot) lease.Snapshot {
 	t.Helper()
 	now := time.Now().UnixMilli()
-	after, err := (&lease.Registry{Store: s, ID: before.Head.ID}).Open(t.Context())
+	after, err := (&lease.Registry{Store: s, ID: before.Head.ID, Seen: true}).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -274,5 +275,57 @@ func TestOrdinal(t *testing.T) {
 		if code := p.wait(t); code != exitUsage {
 			t.Errorf("%q: got exit code %d:\n%s", pod, code, p.output)
 		}
+	}
+}
+
+// A copied database brings its registry along, and both would hand out the same
+// numbers.
+func TestCopiedRegistry(t *testing.T) {
+	t.Parallel()
+	for _, moved := range []bool{true, false} {
+		t.Run(fmt.Sprint("moved ", moved), func(t *testing.T) {
+			t.Parallel()
+			direct := registered(t)
+			u, err := url.Parse(direct)
+			if err != nil {
+				t.Fatal(err)
+			}
+			original := u.Path[1:]
+			u.Path = "/postgres"
+			if err := execSQL(t.Context(), u.String(), "CREATE DATABASE copy_of_"+original+" TEMPLATE "+original); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = execSQL(context.Background(), u.String(), "DROP DATABASE copy_of_"+original+" WITH (FORCE)") })
+			u.Path = "/copy_of_" + original
+			copied := u.String()
+
+			refused(t, copied, "came here with a copy of the database that it was made in")
+			run := func(args ...string) {
+				t.Helper()
+				if p := start(t, args...); p.wait(t) != exitDone {
+					t.Fatalf("%v:\n%s", args, p.output)
+				}
+			}
+			if moved {
+				run("nodes", "init", "--registry", copied)
+				run("install", "--database-url", copied, "--function-node", "1023")
+			} else {
+				run("nodes", "init", "--registry", copied, "--new-registry")
+				refused(t, copied, "but the database records registry")
+				run("install", "--database-url", copied, "--new-function-node")
+			}
+			p, through := serve(t, copied)
+			conn := session(t, through)
+			if got := node(t, conn, "SELECT next_snowflake()"); got != 0 || p.lines("level=WARN") > 0 {
+				t.Errorf("got an id of node %d:\n%s", got, p.output)
+			}
+			want := 1022
+			if moved {
+				want = 1023
+			}
+			if got := node(t, conn, "SELECT next_snowflake() FROM generate_series(1, 1)"); got != want {
+				t.Errorf("the functions mint under node %d, want %d", got, want)
+			}
+		})
 	}
 }

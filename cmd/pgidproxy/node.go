@@ -37,7 +37,9 @@ func (s *nodeSettings) check() error {
 		return errors.New("--state-file and --registry both keep the node's mark: give one of them")
 	case s.LeaseTTL > lease.MaxTTL:
 		return fmt.Errorf("--lease-ttl %s is too long: want at most %s", s.LeaseTTL, lease.MaxTTL)
-	case s.Heartbeat <= 0 || s.MarkAhead <= s.Heartbeat || s.LeaseTTL <= s.MarkAhead:
+	case s.Heartbeat < 100*time.Millisecond:
+		return fmt.Errorf("--heartbeat %s is too short: want 100ms at least", s.Heartbeat)
+	case s.MarkAhead <= s.Heartbeat || s.LeaseTTL <= s.MarkAhead:
 		return fmt.Errorf("--heartbeat %s must be less than --mark-ahead %s, and that less than --lease-ttl %s", s.Heartbeat, s.MarkAhead, s.LeaseTTL)
 	case s.MaxClockOffset <= 0:
 		return errors.New("--max-clock-offset must be more than zero")

@@ -43,7 +43,11 @@ func TestClone(t *testing.T) {
 				if err := c.check(); err != nil {
 					t.Fatal(err)
 				}
-				k := &Keeper{c: c, start: time.Now(), node: 5, token: "t", pending: pending}
+				party, err := new(gen.Guard).Enter("lease", "clone", false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				k := &Keeper{c: c, party: party, start: time.Now(), node: 5, token: "t", pending: pending}
 				k.mark = time.Now().UnixMilli()
 				if err := k.confirm(k.mono(), 0, false); err != nil {
 					t.Fatal(err)

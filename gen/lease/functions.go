@@ -27,8 +27,10 @@ type Functions struct {
 // ClaimFunctions gives the functions of a database a node of their own, for good:
 // the one that they have there already, or the highest that was never used. It
 // fails with a *HeldError where a given one is another database's or a live
-// lease's, with an *ExhaustedError where there is none left, and with a
-// *WaitError while the registry is in doubt, when others' records may be missing.
+// lease's, with a *RecentError where it was minted under a moment ago, and with an
+// *ExhaustedError where there is none left. While records of other databases may
+// be missing a number that is not given fails with a *WaitError, or with a
+// *DataLostError where somebody has to look after it.
 func (r *Registry) ClaimFunctions(ctx context.Context, f Functions) (node int, err error) {
 	for {
 		s, err := r.Open(ctx)
@@ -46,6 +48,8 @@ func (r *Registry) ClaimFunctions(ctx context.Context, f Functions) (node int, e
 			if err := s.complete(); err != nil {
 				return 0, err
 			}
+		} else if rec, _ := s.record(node); rec.Mark > r.ms(s)-functionsMark.Milliseconds() && !rec.functionsOf(f.Was) {
+			return 0, &RecentError{Node: node, Left: time.Duration(rec.Mark-r.ms(s))*time.Millisecond + functionsMark}
 		}
 		_, err = r.Store.Swap(ctx, Swap{Era: s.Head.Era, Expect: s.expect(node), Node: node, Kind: KindFunctions,
 			Token: newToken(), Holder: f.holder()})
@@ -53,6 +57,18 @@ func (r *Registry) ClaimFunctions(ctx context.Context, f Functions) (node int, e
 			return node, err
 		}
 	}
+}
+
+// A RecentError says that ids of a node may be as late as what functions would
+// mint under it.
+type RecentError struct {
+	Node int
+	Left time.Duration
+}
+
+func (e *RecentError) Error() string {
+	return fmt.Sprintf("node %d was minted under until a moment ago, and functions keep no mark that would keep them from the same ids: choose another, or try again in %s",
+		e.Node, e.Left.Round(time.Second))
 }
 
 // complete fails where records of functions may be missing, so that a number that

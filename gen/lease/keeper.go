@@ -17,7 +17,8 @@ const (
 	// next one is not late.
 	callTimeout = 3 * time.Second
 	// retryEvery is the pause after a call that failed.
-	retryEvery = time.Second
+	retryEvery     = time.Second
+	leastHeartbeat = 100 * time.Millisecond
 	// step is what a term may mint at least before its first heartbeat, in time of
 	// ids: 4 million ids.
 	step = time.Second
@@ -72,8 +73,8 @@ func (c *Config) check() error {
 	switch {
 	case c.First < 0 || c.Last > gen.MaxNode || c.First > c.Last:
 		return fmt.Errorf("nodes %d to %d are no range within 0 to %d", c.First, c.Last, gen.MaxNode)
-	case c.Heartbeat <= 0 || c.MarkAhead <= c.Heartbeat || c.TTL <= c.MarkAhead:
-		return fmt.Errorf("heartbeat %s, mark-ahead %s and TTL %s do not go together: each must be less than the next", c.Heartbeat, c.MarkAhead, c.TTL)
+	case c.Heartbeat < leastHeartbeat || c.MarkAhead <= c.Heartbeat || c.TTL <= c.MarkAhead:
+		return fmt.Errorf("heartbeat %s, mark-ahead %s and TTL %s do not go together: each must be less than the next, and the heartbeat %s at least", c.Heartbeat, c.MarkAhead, c.TTL, leastHeartbeat)
 	case c.TTL > MaxTTL:
 		return fmt.Errorf("TTL %s is too long: a registry that has lost its data waits for that time, at most %s", c.TTL, MaxTTL)
 	}

@@ -291,13 +291,13 @@ func TestLeaseGuard(t *testing.T) {
 func TestConfigRefused(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]lease.Config{
-		"nodes 5 to 4 are no range within 0 to 1023":                                                    {First: 5, Last: 4},
-		"nodes -1 to 4 are no range within 0 to 1023":                                                   {First: -1, Last: 4},
-		"nodes 0 to 1024 are no range within 0 to 1023":                                                 {Last: 1024},
-		"heartbeat 12s, mark-ahead 12s and TTL 30s do not go together: each must be less than the next": {Heartbeat: 12 * time.Second},
-		"heartbeat 5s, mark-ahead 30s and TTL 30s do not go together: each must be less than the next":  {MarkAhead: 30 * time.Second},
-		"heartbeat -1s, mark-ahead 12s and TTL 30s do not go together: each must be less than the next": {Heartbeat: -time.Second},
-		"TTL 1h0m0s is too long: a registry that has lost its data waits for that time, at most 5m0s":   {TTL: time.Hour},
+		"nodes 5 to 4 are no range within 0 to 1023":    {First: 5, Last: 4},
+		"nodes -1 to 4 are no range within 0 to 1023":   {First: -1, Last: 4},
+		"nodes 0 to 1024 are no range within 0 to 1023": {Last: 1024},
+		"heartbeat 12s, mark-ahead 12s and TTL 30s do not go together: each must be less than the next, and the heartbeat 100ms at least": {Heartbeat: 12 * time.Second},
+		"heartbeat 5s, mark-ahead 30s and TTL 30s do not go together: each must be less than the next, and the heartbeat 100ms at least":  {MarkAhead: 30 * time.Second},
+		"heartbeat -1s, mark-ahead 12s and TTL 30s do not go together: each must be less than the next, and the heartbeat 100ms at least": {Heartbeat: -time.Second},
+		"TTL 1h0m0s is too long: a registry that has lost its data waits for that time, at most 5m0s":                                     {TTL: time.Hour},
 	} {
 		if _, err := lease.Hold(t.Context(), c); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)

@@ -164,6 +164,18 @@ func TestFunctions(t *testing.T) {
 		if _, err := claim("d", 1020, false); !errors.As(err, new(*lease.HeldError)) {
 			t.Errorf("a live lease's number was given to functions: %v", err)
 		}
+		b := newParty(t, "b", registry, ids)
+		b.config.First, b.config.Last = 600, 600
+		b.mustBegin()
+		b.mustMint()
+		b.end()
+		if _, err := claim("d", 600, false); !errors.As(err, new(*lease.RecentError)) {
+			t.Errorf("a number under which ids were just minted was given to functions: %v", err)
+		}
+		time.Sleep(75 * time.Second)
+		if got, err := claim("x", 600, false); got != 600 || err != nil {
+			t.Errorf("got %d, %v", got, err)
+		}
 		if got, err := claim("d", -1, false); got != 1019 || err != nil {
 			t.Errorf("got %d, %v", got, err)
 		}

@@ -225,6 +225,7 @@ func (k *Keeper) expire(renewals int) {
 // drop gives up the term without telling the registry.
 func (k *Keeper) drop() {
 	k.node, k.token, k.pending = -1, "", ""
+	_ = k.party.Take(-1)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.renewals++

@@ -24,7 +24,11 @@ func Script(o InstallOptions) string {
 	b.WriteString(grants(o, always))
 	fmt.Fprintf(&b, "DO $install$ BEGIN IF current_setting('server_version_num')::int < %d THEN EXECUTE $text$\n%s%s$text$; END IF; END $install$;\n",
 		builtinUUIDv7, render(uuidv7SQL, o), grants(o, old))
-	fmt.Fprintf(&b, record, Version, int64(gen.Epoch), layout, quoteLiteral(o.Schema), o.FunctionNode)
+	registry := "NULL"
+	if o.Registry != "" {
+		registry = quoteLiteral(o.Registry)
+	}
+	fmt.Fprintf(&b, record, Version, int64(gen.Epoch), layout, quoteLiteral(o.Schema), o.FunctionNode, registry)
 	b.WriteString(notifyScript())
 	b.WriteString("COMMIT;\n")
 	return b.String()
@@ -42,10 +46,10 @@ END $install$;
 `
 
 // record writes pgid.config, with the system's identifier where it may be read.
-const record = `INSERT INTO pgid.config (version, epoch_ms, layout, schema, function_node, database_oid)
-  SELECT %d, %d, '%s', %s, %d, oid FROM pg_database WHERE datname = current_database()
+const record = `INSERT INTO pgid.config AS c (version, epoch_ms, layout, schema, function_node, registry, database_oid)
+  SELECT %d, %d, '%s', %s, %d, %s, oid FROM pg_database WHERE datname = current_database()
   ON CONFLICT (singleton) DO UPDATE SET version = excluded.version, function_node = excluded.function_node,
-    database_oid = excluded.database_oid;
+    registry = coalesce(excluded.registry, c.registry), database_oid = excluded.database_oid;
 DO $install$ BEGIN
   UPDATE pgid.config SET system_identifier = s.system_identifier FROM pg_control_system() s;
 EXCEPTION WHEN insufficient_privilege THEN NULL;

@@ -3,6 +3,7 @@ package sql
 import (
 	"context"
 	_ "embed"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -179,7 +180,7 @@ func (w *Watcher) attempt(ctx context.Context, conn *pgx.Conn) *pgx.Conn {
 	conn, l, err := w.poll(bounded, conn)
 	var r *reading
 	who := w.self()
-	l.fingerprint += "/" + who.registry
+	l.fingerprint += fmt.Sprintf("/%d/%s", who.node, who.registry)
 	if err == nil && l.fingerprint != last {
 		r = new(reading)
 		*r, err = readCatalog(bounded, conn, who)

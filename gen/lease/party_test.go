@@ -17,16 +17,15 @@ import (
 // A party is a process that holds a node: with a network of its own to the
 // registry, and a clock of its own.
 type party struct {
-	t       testing.TB
-	name    string
-	store   *leasetest.Faulty
-	config  lease.Config
-	offset  atomic.Int64 // of its wall clock, in ns
-	g       *gen.Generator
-	k       *lease.Keeper
-	endLife context.CancelFunc
-	ids     *idSet
-	life    int // how often it was started
+	t      testing.TB
+	name   string
+	store  *leasetest.Faulty
+	config lease.Config
+	offset atomic.Int64 // of its wall clock, in ns
+	g      *gen.Generator
+	k      *lease.Keeper
+	ids    *idSet
+	life   int // how often it was started
 }
 
 // newParty returns a process that does not run yet.

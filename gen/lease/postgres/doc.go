@@ -7,5 +7,7 @@
 // head waits for, and the other way round, so that no record is written under a
 // head that is not there any more. That a write is durable before it is
 // acknowledged is seen to by raising synchronous_commit where it is off; where a
-// standby is promoted that did not get it, the timeline tells.
+// standby is promoted that did not get it, the timeline tells. A server whose data
+// were set back in place, to a snapshot of its disk or by a restore into the same
+// database, cannot be told from what it was: let all holders end before.
 package postgres

@@ -13,8 +13,9 @@ import (
 	"github.com/pgidproxy/pgidproxy/gen/lease"
 )
 
-// identity says what of a server's identity can be asked for there.
-type identity struct{ system, timeline bool }
+// identity says what of a server's identity can be asked for there, and whether it
+// is for lack of rights that something cannot.
+type identity struct{ system, timeline, denied bool }
 
 // readNames finds that out. It fails on a standby.
 func readNames(ctx context.Context, conn *pgx.Conn) (i identity, err error) {
@@ -28,6 +29,7 @@ func readNames(ctx context.Context, conn *pgx.Conn) (i identity, err error) {
 	if standby {
 		return i, errors.New("the server is a standby: a registry is kept on the primary (target_session_attrs=read-write finds it)")
 	}
+	i.denied = !i.system || !i.timeline
 	if i.timeline {
 		// Some managed servers have the function, and it fails.
 		var name string
@@ -47,7 +49,7 @@ const timeline = "pg_catalog.substr(pg_catalog.pg_walfile_name(pg_catalog.pg_cur
 // expression is what gives the server's identity in SQL: system identifier,
 // database and timeline.
 func (i identity) expression() string {
-	system, line := "'-'", "'-'"
+	system, line := "'"+unknown+"'", "'"+unknown+"'"
 	if i.system {
 		system = "(SELECT system_identifier::pg_catalog.text FROM pg_catalog.pg_control_system())"
 	}
@@ -58,11 +60,28 @@ func (i identity) expression() string {
 		system, line)
 }
 
-// passing tells whether an error is of the moment: lost connections, resources,
-// states and interventions. Were it taken for what the server is like, that would
-// change its identity.
+// passing tells whether an error is of the moment: lost connections, resources and
+// interventions. Were it taken for what the server is like, that would change its
+// identity.
 func passing(code string) bool {
-	return len(code) < 2 || slices.Contains([]string{"08", "25", "40", "53", "55", "57", "58", "XX"}, code[:2])
+	return len(code) < 2 || slices.Contains([]string{"08", "40", "53", "57", "58"}, code[:2])
+}
+
+// unknown stands for a part of the identity that cannot be asked for.
+const unknown = "-"
+
+// less tells whether of a head's identity something cannot be asked for now. Roles
+// that see different things would each take the other's for another server's.
+func less(head, now string) bool {
+	h, n := strings.Split(head, "/"), strings.Split(now, "/")
+	return len(h) == len(n) && slices.ContainsFunc([]int{0, len(n) - 1}, func(i int) bool { return n[i] == unknown && h[i] != unknown })
+}
+
+// copied tells whether a head is of other data: another system or database. That
+// only the timeline is another means a failover.
+func copied(head, now string) bool {
+	h, n := strings.Split(head, "/"), strings.Split(now, "/")
+	return head != "" && (len(h) != len(n) || h[1] != n[1] || h[0] != n[0] && h[0] != unknown)
 }
 
 // explain makes of errors that trying again does not cure such that say what to

@@ -101,6 +101,41 @@ func TestRights(t *testing.T) {
 	})
 }
 
+// A role that may not ask which server it is on keeps a registry with others of
+// its kind. With roles that may, it is told what it needs.
+func TestIdentityRights(t *testing.T) {
+	t.Parallel()
+	devpgtest.Each(t, func(t *testing.T, s *devpg.Server) {
+		s = devpgtest.PrivateLike(t, s, nil)
+		admin := s.URL(devpg.Superuser)
+		create(t, admin)
+		conn := connect(t, admin)
+		quoted := pgx.Identifier{role}.Sanitize()
+		exec(t, conn, "CREATE ROLE "+quoted+" LOGIN", "GRANT SELECT, INSERT, UPDATE ON pgid.registry, pgid.node TO "+quoted,
+			"REVOKE EXECUTE ON FUNCTION pg_control_system(), pg_walfile_name(pg_lsn) FROM PUBLIC")
+		weak, strong := open(t, as(t, admin, role)), open(t, admin)
+		era := begun(t, weak)
+		swap(t, weak, swapOf(era, "", "t1"), nil)
+		first, err := (&lease.Registry{Store: weak}).Open(t.Context())
+		if err != nil || first.Head.Era != era {
+			t.Errorf("got %+v, %v", first.Head, err)
+		}
+		second, err := (&lease.Registry{Store: strong}).Open(t.Context())
+		if err != nil || second.Head.ID != first.Head.ID || second.Head.Era == era || second.Wait == 0 {
+			t.Errorf("got %+v, %v", second.Head, err)
+		}
+		swap(t, weak, swapOf(era, "t1", "t2"), lease.ErrEra)
+		swap(t, weak, swapOf(second.Head.Era, "t1", "t2"), lease.ErrEra)
+		_, err = weak.Load(t.Context())
+		exec(t, conn, setupError(t, "less rights than others", err))
+		third, err := (&lease.Registry{Store: weak}).Open(t.Context())
+		if err != nil || *third.Head != *second.Head {
+			t.Errorf("got %+v, %v, want %+v", third.Head, err, second.Head)
+		}
+		swap(t, weak, swapOf(second.Head.Era, "t1", "t2"), nil)
+	})
+}
+
 // Several may make the tables at once; a role needs no more rights than it says;
 // and nobody is let in by default privileges.
 func TestCreate(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -180,6 +179,11 @@ func (s *Store) load(ctx context.Context, tx pgx.Tx) (snap lease.Snapshot, err e
 		}
 		return nil
 	})
+	if err == nil && snap.Head != nil && s.names.denied && less(snap.Head.Server, snap.Server) {
+		role := pgx.Identifier{s.config.User}.Sanitize()
+		err = &lease.SetupError{Err: fmt.Errorf("role %s may not ask which server this is, as others have that use the registry", role),
+			Hint: "GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system(), pg_catalog.pg_walfile_name(pg_lsn), pg_catalog.pg_current_wal_lsn() TO " + role}
+	}
 	return snap, err
 }
 
@@ -294,10 +298,3 @@ const strip = `DO $strip$ DECLARE g record; BEGIN
     EXECUTE pg_catalog.format('REVOKE ALL ON pgid.%I FROM %s', g.relname, g.role);
   END LOOP;
 END $strip$;`
-
-// copied tells whether a head is of other data: another system or database. That
-// only the timeline is another means a failover.
-func copied(head, now string) bool {
-	cut := func(s string) string { return s[:max(strings.LastIndexByte(s, '/'), 0)] }
-	return head != "" && cut(head) != cut(now)
-}

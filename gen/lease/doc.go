@@ -31,7 +31,7 @@
 //	holder cloned with its memory         the slower one of the two, at the next heartbeat
 //	clock stepped back                    nothing within the run-ahead bound, then minting
 //	clock stepped forward                 minting, beyond the mark, until the registry's clock agrees
-//	registry emptied, restarted, failed over, restored
+//	registry emptied, restarted, failed over, restored elsewhere
 //	                                      minting, from the next heartbeat on, for a TTL
 //
 // Two things are protected by time alone, or not at all: ids that a holder mints

@@ -139,8 +139,9 @@ func (r *reading) judge(candidates []candidate, config InstalledConfig, found bo
 	return all, makers
 }
 
-// functionText finds the functions in our scripts, before these are rendered.
-var functionText = regexp.MustCompile(`(?s)CREATE OR REPLACE FUNCTION \{schema\}\.(\w+)\(([^)]*)\)[^$]*\$pgid\$(.*?)\$pgid\$`)
+// functionText finds the functions in our scripts, before these are rendered:
+// name, arguments, what stands between these and the body, body.
+var functionText = regexp.MustCompile(`(?s)CREATE OR REPLACE FUNCTION \{schema\}\.(\w+)\(([^)]*)\)([^$]*)\$pgid\$(.*?)\$pgid\$`)
 
 // shippedBodies returns the bodies of the functions that this program installs
 // with such a configuration.
@@ -148,8 +149,13 @@ func shippedBodies(config InstalledConfig) map[function]string {
 	o := InstallOptions{Schema: config.Schema, FunctionNode: config.FunctionNode}
 	bodies := map[function]string{}
 	for _, m := range functionText.FindAllStringSubmatch(functionsSQL+uuidv7SQL, -1) {
-		args := m[2][strings.LastIndexByte(m[2], ' ')+1:] // without the argument's name
-		bodies[function{m[1], args}] = render(m[3], o)
+		bodies[textOf(m)] = render(m[4], o)
 	}
 	return bodies
+}
+
+// textOf tells which function a match of functionText is.
+func textOf(match []string) function {
+	args := match[2][strings.LastIndexByte(match[2], ' ')+1:] // without the argument's name
+	return function{match[1], args}
 }

@@ -295,7 +295,9 @@ func TestCopiedRegistry(t *testing.T) {
 			if err := execSQL(t.Context(), u.String(), "CREATE DATABASE copy_of_"+original+" TEMPLATE "+original); err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { _ = execSQL(context.Background(), u.String(), "DROP DATABASE copy_of_"+original+" WITH (FORCE)") })
+			t.Cleanup(func() {
+				_ = execSQL(context.Background(), u.String(), "DROP DATABASE copy_of_"+original+" WITH (FORCE)")
+			})
 			u.Path = "/copy_of_" + original
 			copied := u.String()
 

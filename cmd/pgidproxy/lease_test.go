@@ -292,11 +292,14 @@ func TestCopiedRegistry(t *testing.T) {
 			}
 			original := u.Path[1:]
 			u.Path = "/postgres"
-			if err := execSQL(t.Context(), u.String(), "CREATE DATABASE copy_of_"+original+" TEMPLATE "+original); err != nil {
+			admin := u.String()
+			if err := execSQL(t.Context(), admin, "CREATE DATABASE copy_of_"+original+" TEMPLATE "+original); err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() {
-				_ = execSQL(context.Background(), u.String(), "DROP DATABASE copy_of_"+original+" WITH (FORCE)")
+				if err := execSQL(context.Background(), admin, "DROP DATABASE copy_of_"+original+" WITH (FORCE)"); err != nil {
+					t.Error(err)
+				}
 			})
 			u.Path = "/copy_of_" + original
 			copied := u.String()

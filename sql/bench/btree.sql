@@ -20,9 +20,9 @@
 --   -v batch=50000                   rows of a batch (a tenth of the rows at most)
 --   -v keep=1                        keeps the schema: its tables hold all figures
 --
--- Snowflakes and UUIDv7 need the functions of `pgidproxy install`, or a session
--- through the proxy, which then makes them: rows are sent as VALUES, of all
--- kinds, since the proxy replaces calls only where they are evaluated once.
+-- Snowflakes and UUIDv7 need the functions of `pgidproxy install`. In a session
+-- through the proxy it makes them: a batch is then many statements of 500 rows,
+-- for these two kinds as VALUES, since it replaces calls evaluated once only.
 --
 -- No extension is needed. pgstattuple (density, fragmentation) and pg_walinspect
 -- (splits, bytes of full-page images) are used where they are, or where this
@@ -57,7 +57,7 @@ COMMENT ON SCHEMA pgid_bench IS 'made by the benchmark of pgidproxy; may be drop
 -- One row: what this run is.
 CREATE TABLE pgid_bench.run (
   rows bigint, batch bigint, rounds int,
-  chunk int,            -- rows of one INSERT … VALUES; 0: one INSERT … SELECT is a batch
+  chunk int,            -- rows of one INSERT, through the proxy; 0: one INSERT is a batch
   checkpoints boolean,  -- one begins each round
   pgstattuple text, pg_walinspect text, -- schemas of these extensions
   began timestamptz DEFAULT clock_timestamp()
@@ -80,6 +80,7 @@ CREATE TABLE pgid_bench.batch (
   PRIMARY KEY (key, round)
 );
 CREATE TABLE pgid_bench.sample (key text, recent boolean, id text);
+CREATE TABLE pgid_bench.span (key text, began timestamptz, ended timestamptz); -- has a hundredth of the rows
 CREATE TABLE pgid_bench.read (
   key text, query text, -- newest, range, recent, random
   via text,             -- key or created_at
@@ -182,6 +183,7 @@ DECLARE
   k record;
   version CONSTANT int := current_setting('server_version_num')::int;
   kinds int;
+  times int; -- statements of a batch
   begin_batch text;
   insert text;
 BEGIN
@@ -211,20 +213,20 @@ BEGIN
     INSERT INTO pgid_bench.step (statement, round) SELECT 'CHECKPOINT', round WHERE r.checkpoints;
     FOR k IN SELECT key, make FROM (SELECT *, row_number() OVER (ORDER BY ordinal) AS place FROM pgid_bench.kind) numbered
         ORDER BY (place + round) % kinds LOOP
-      IF chunk = 0 THEN
-        insert := CASE k.make WHEN 'DEFAULT' THEN
-            format('INSERT INTO pgid_bench.%I (payload) SELECT repeat(''p'', 100) FROM generate_series(1, %s)', k.key, batch)
-          ELSE format('INSERT INTO pgid_bench.%I (id) SELECT %s FROM generate_series(1, %s)', k.key, k.make, batch) END;
-      ELSE
-        insert := format('INSERT INTO pgid_bench.%I (id) VALUES (%s)', k.key, k.make) || repeat(format(',(%s)', k.make), chunk - 1);
-      END IF;
+      times := CASE chunk WHEN 0 THEN 1 ELSE batch / chunk END;
+      insert := CASE
+        WHEN k.make = 'DEFAULT' THEN
+          format('INSERT INTO pgid_bench.%I (payload) SELECT repeat(''p'', 100) FROM generate_series(1, %s)', k.key, batch / times)
+        WHEN chunk > 0 AND k.key IN ('snowflake', 'uuidv7') THEN
+          format('INSERT INTO pgid_bench.%I (id) VALUES (%s)', k.key, k.make) || repeat(format(',(%s)', k.make), chunk - 1)
+        ELSE format('INSERT INTO pgid_bench.%I (id) SELECT %s FROM generate_series(1, %s)', k.key, k.make, batch / times) END;
       begin_batch := format('BEGIN; CALL pgid_bench.start(%L, %s)', k.key, round);
       IF chunk = 0 THEN -- in one message, so that no way to the client is measured
         INSERT INTO pgid_bench.step (key, round, statement, weight)
           VALUES (k.key, round, begin_batch || '; ' || insert || '; COMMIT; CALL pgid_bench.stop()', batch);
       ELSE
         INSERT INTO pgid_bench.step (key, round, statement, times, weight) VALUES (k.key, round, begin_batch, 1, 0),
-          (k.key, round, insert, batch / chunk, chunk), (k.key, round, 'COMMIT; CALL pgid_bench.stop()', 1, 0);
+          (k.key, round, insert, times, chunk), (k.key, round, 'COMMIT; CALL pgid_bench.stop()', 1, 0);
       END IF;
       INSERT INTO pgid_bench.step (key, round, statement, weight) VALUES (k.key, round, 'CALL pgid_bench.note()', batch / 10);
     END LOOP;
@@ -265,6 +267,9 @@ CREATE PROCEDURE pgid_bench.stop() LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE pgid_bench.mark SET ended = clock_timestamp(), high = pg_current_wal_insert_lsn();
   CALL pgid_bench.flush_statistics();
+  -- The WAL up to here is on disk when this has committed, to be read by pg_walinspect.
+  SET LOCAL synchronous_commit = on;
+  PERFORM pg_logical_emit_message(true, 'pgid_bench', '');
 END $$;
 
 -- What pg_walinspect finds in the WAL of the batch; nothing where it may not.
@@ -272,10 +277,6 @@ CREATE FUNCTION pgid_bench.inspect(low pg_lsn, high pg_lsn, OUT splits bigint, O
 DECLARE extension text := (SELECT pg_walinspect FROM pgid_bench.run);
 BEGIN
   IF extension IS NOT NULL THEN
-    FOR i IN 1..100 LOOP -- without synchronous_commit the WAL is written a little later
-      EXIT WHEN pg_current_wal_flush_lsn() >= high;
-      PERFORM pg_sleep(0.02);
-    END LOOP;
     EXECUTE format('SELECT coalesce(sum(count) FILTER (WHERE "resource_manager/record_type" IN (''Btree/SPLIT_L'', ''Btree/SPLIT_R'')), 0),
       sum(fpi_size) FROM %s.pg_get_wal_stats($1, $2, true)', extension) INTO splits, fpi_bytes USING low, high;
   END IF;
@@ -316,10 +317,14 @@ BEGIN
   CALL pgid_bench.flush_statistics();
 END $$;
 
--- Chooses rows to be looked up, recent ones (of the last hundredth) and any.
+-- Chooses rows to be looked up, recent ones (of the last hundredth) and any, and
+-- a time in the middle of the run.
 CREATE PROCEDURE pgid_bench.choose(k text) LANGUAGE plpgsql AS $$
 DECLARE n CONSTANT bigint := (SELECT rows FROM pgid_bench.run);
 BEGIN
+  EXECUTE format('INSERT INTO pgid_bench.span SELECT %L, min(created_at), max(created_at) FROM (SELECT created_at FROM pgid_bench.%1$I
+    WHERE created_at >= %L ORDER BY created_at LIMIT %s) hour', k,
+    (SELECT b.began FROM pgid_bench.batch b, pgid_bench.run r WHERE key = k AND b.round = (r.rounds + 1) / 2), n / 100);
   EXECUTE format('INSERT INTO pgid_bench.sample SELECT %L, true, id FROM
     (SELECT id FROM pgid_bench.%1$I ORDER BY created_at DESC LIMIT %s) recent ORDER BY random() LIMIT 200', k, n / 100);
   EXECUTE format('INSERT INTO pgid_bench.sample SELECT %L, false, id FROM
@@ -341,8 +346,8 @@ BEGIN
   END IF;
 END $$;
 
--- The reads of one kind. The range is the rows of a part of the middle batch,
--- found through the key where its order is that of time, and through created_at.
+-- The reads of one kind. The range is that time, found through the key where its
+-- order is that of time, and through created_at.
 CREATE PROCEDURE pgid_bench.measure_reads(k text) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET max_parallel_workers_per_gather = 0 AS $$
 DECLARE
@@ -352,8 +357,7 @@ DECLARE
   ended timestamptz;
   query CONSTANT text := format('SELECT payload FROM pgid_bench.%I ', k);
 BEGIN
-  SELECT b.began, b.began + (b.ended - b.began) * least(1, r.rows / 100.0 / r.batch)::float8 INTO began, ended
-    FROM pgid_bench.batch b, pgid_bench.run r WHERE b.key = k AND b.round = (r.rounds + 1) / 2;
+  SELECT s.began, s.ended INTO began, ended FROM pgid_bench.span s WHERE key = k;
   IF low IS NOT NULL THEN
     CALL pgid_bench.explain(k, 'range', 'key', query || format('WHERE id >= %s AND id < %s',
       format(low, (extract(epoch FROM began) * 1000)::bigint), format(low, (extract(epoch FROM ended) * 1000)::bigint)));
@@ -389,7 +393,7 @@ FROM pgid_bench.kind k CROSS JOIN pgid_bench.run r CROSS JOIN LATERAL (
 CREATE VIEW pgid_bench.inserts AS
 SELECT label AS key, round(rows_per_s) AS "rows/s", round(rows_per_s_last) AS "in the last tenth",
   round((rows_per_s_last / first_value(rows_per_s_last) OVER w)::numeric, 2) AS "× ",
-  round(make_us::numeric, 1) AS "µs to make",
+  round((1e6 / rows_per_s_last)::numeric, 1) AS "µs/row", round(make_us::numeric, 1) AS "of these the key",
   round(wal_per_row::numeric) AS "WAL B/row", round((wal_per_row / first_value(wal_per_row) OVER w)::numeric, 2) AS "×  ",
   round(fpi_per_row::numeric * 1000, 1) AS "images/1000 rows",
   round(splits) AS splits, round(reads_per_row::numeric * 1000, 1) AS "index reads/1000 rows"

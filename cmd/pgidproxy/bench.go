@@ -15,6 +15,7 @@ import (
 
 type benchCommand struct {
 	BTree benchBTree `cmd:"" name:"btree" help:"Compare what kinds of keys do to a B-tree, on your server: rates, WAL, index sizes, reads."`
+	Proxy benchProxy `cmd:"" help:"Compare statements sent to the server with statements sent through the proxy."`
 }
 
 type benchBTree struct {
@@ -133,4 +134,46 @@ func (b *progressBar) clear() {
 	if b.shown {
 		fmt.Fprint(b.out, "\r\033[K")
 	}
+}
+
+type benchProxy struct {
+	DatabaseURL databaseURL   `default:"postgres://postgres@127.0.0.1:6432/postgres" help:"The server, with --proxy. Or the proxy, such as that of pgidproxy dev, which tells where its server is."`
+	Proxy       string        `help:"Address of the proxy, host:port."`
+	Peer        []string      `help:"Address of something else in front of the server, such as PgBouncer, host:port. May be repeated."`
+	Clients     int           `default:"4" help:"Sessions at a time."`
+	Turn        time.Duration `default:"1s" help:"How long each is used before the next has its turn."`
+	Rounds      int           `default:"5" help:"How often all have their turns."`
+	JSON        bool          `help:"Print one JSON object instead of the table."`
+}
+
+// Validate checks the numbers.
+func (c *benchProxy) Validate() error {
+	if c.Clients < 1 || c.Rounds < 1 || c.Turn <= 0 {
+		return errors.New("--clients, --rounds and --turn are positive")
+	}
+	return nil
+}
+
+// Run compares the ways to the server.
+func (c *benchProxy) Run(env *environment) error {
+	config := bench.ProxyConfig{
+		Server: c.DatabaseURL.config, Proxy: c.Proxy, Peers: c.Peer, Clients: c.Clients, Turn: c.Turn, Rounds: c.Rounds,
+	}
+	bar := progressBar{out: env.err}
+	if isTerminal(env.err) {
+		config.Progress = bar.show
+	}
+	result, err := bench.RunProxy(env.ctx, config)
+	bar.clear()
+	if err != nil {
+		return benchError(env, err)
+	}
+	if !c.JSON {
+		return result.WriteText(env.out)
+	}
+	text, err := result.JSON()
+	if err == nil {
+		_, err = env.out.Write(text)
+	}
+	return err
 }

@@ -41,13 +41,13 @@ func bars(unit string, all []bar) *plot.Plot {
 		for i := range l.TextStyle {
 			l.TextStyle[i].Font, l.TextStyle[i].Color, l.TextStyle[i].YAlign = sans(10), dark, draw.YCenter
 		}
-		l.Offset = vg.Point{X: 6}
+		l.Offset = vg.Point{X: 6, Y: 2.5}
 		p.Add(l)
 	}
 	p.NominalY(names...)
 	p.Y.Tick.Label.Font = sans(11)
 	p.X.Min = 0
-	p.X.Max *= 1.3 // for the labels
+	p.X.Max *= 1.35 // for the labels
 	p.Y.Min, p.Y.Max = -0.6, float64(len(all))-0.4
 	return p
 }
@@ -98,6 +98,7 @@ func (r *Result) sizeBars() *plot.Plot {
 	return bars("MiB of the index (paler: empty space in its leaves); × is the ratio to "+r.Figures[0].Label, all)
 }
 
+// rangeBars shows what is cold first: the key and created_at read different rows.
 func (r *Result) rangeBars() *plot.Plot {
 	var all []bar
 	for _, f := range r.Figures {
@@ -106,12 +107,11 @@ func (r *Result) rangeBars() *plot.Plot {
 			if read == nil || read.Rows == 0 {
 				continue
 			}
-			b := bar{name: f.Label + ", by " + via, key: f.Key, value: read.blocksPer1000()}
+			b := bar{name: f.Label + ", by " + via, key: f.Key, value: read.accessesPer1000()}
 			b.pale = b.value * float64(read.Hits) / float64(max(read.Hits+read.Reads, 1))
 			b.label = fmt.Sprintf("%.0f, of these %.0f read", b.value, b.value-b.pale)
 			all = append(all, b)
 		}
 	}
-	p := bars("blocks for 1,000 rows of a time in the middle of the run (paler: found in shared_buffers)", all)
-	return p
+	return bars("buffer accesses for 1,000 rows of a time in the middle of the run (paler: found in shared_buffers)", all)
 }

@@ -2,10 +2,12 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"image/color"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -47,18 +49,18 @@ const (
 	height     = 5.6 * vg.Inch
 	footHeight = 0.75 * vg.Inch
 	dpi        = 120
-	wrapTitle  = 84 // characters of a line
+	wrapTitle  = 80 // characters of a line
 	wrapFoot   = 150
 )
 
 // Draw makes the pictures.
 func (r *Result) Draw() ([]Picture, error) {
-	rate := r.lines("rows/s", func(b Batch) (float64, bool) { return b.perSecond(), true })
-	misses := r.lines("blocks of the index read for 1,000 rows", func(b Batch) (float64, bool) {
+	rate := r.lines("rows/s", func(b Batch) (over, under float64) { return float64(b.Rows), b.Ended.Sub(b.Began).Seconds() })
+	misses := r.lines("blocks of the index read for 1,000 rows", func(b Batch) (over, under float64) {
 		if b.Reads == nil {
-			return 0, false
+			return 0, 0
 		}
-		return 1000 * float64(*b.Reads) / float64(b.Rows), true
+		return 1000 * float64(*b.Reads), float64(b.Rows)
 	})
 	drawings := []struct {
 		name, title string
@@ -127,62 +129,92 @@ func newPlot() *plot.Plot {
 	return p
 }
 
-// wrap breaks lines at spaces.
+// wrap breaks lines at spaces, into pieces that are about as long as each other.
 func wrap(s string, most int) string {
 	var b strings.Builder
 	for i, line := range strings.Split(s, "\n") {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		n := 0
+		length := len([]rune(line))
+		pieces := (length + most - 1) / most
+		n, broken := 0, 1
 		for j, word := range strings.Fields(line) {
 			switch {
-			case j > 0 && n+1+len([]rune(word)) > most:
+			case j > 0 && broken < pieces && n+len([]rune(word))/2 > broken*length/pieces:
 				b.WriteByte('\n')
-				n = 0
+				broken++
 			case j > 0:
 				b.WriteByte(' ')
-				n++
 			}
 			b.WriteString(word)
-			n += len([]rune(word))
+			n += 1 + len([]rune(word))
 		}
 	}
 	return b.String()
 }
 
-// lines draws a value of each batch over the rows that were there.
-func (r *Result) lines(unit string, value func(Batch) (float64, bool)) *plot.Plot {
+// lines draws a value over the rows that were there: of tenths of the run, since
+// single batches are at the mercy of whatever else the machine does. The value is
+// a sum over batches divided by another one.
+func (r *Result) lines(unit string, value func(Batch) (over, under float64)) *plot.Plot {
 	p := newPlot()
 	p.X.Label.Text, p.Y.Label.Text = "million rows in the table", unit
-	p.X.Min, p.Y.Min = 0, 0
 	p.Y.Tick.Marker = grouped{}
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = nil, light
 	p.Add(grid)
+	type named struct {
+		label string
+		*plotter.Line
+	}
+	var drawn []named
 	for i, f := range r.Figures {
-		var points plotter.XYs
-		for _, b := range r.Batches {
-			if v, ok := value(b); ok && b.Key == f.Key {
-				points = append(points, plotter.XY{X: float64(b.Round) * float64(b.Rows) / 1e6, Y: v})
-			}
-		}
+		points := r.tenths(f.Key, value)
 		if len(points) == 0 {
 			continue
 		}
-		line := &plotter.Line{XYs: points, LineStyle: draw.LineStyle{Color: colors[f.Key], Width: 2}}
+		line := &plotter.Line{XYs: points, LineStyle: draw.LineStyle{Color: colors[f.Key], Width: 2.5}}
 		if i >= 5 { // a second way to tell them apart
-			line.Dashes = []vg.Length{6, 3}
+			line.Dashes = []vg.Length{7, 4}
 		}
 		p.Add(line)
-		p.Legend.Add(f.Label, line)
+		drawn = append(drawn, named{f.Label, line})
 	}
-	// The legend stands beside the lines, not on them.
-	p.Legend.Top, p.Legend.XOffs, p.Legend.ThumbnailWidth = true, 0, 24
-	p.X.Max = float64(r.Run.Rows) / 1e6 * 1.42
-	p.X.Tick.Marker = upTo{float64(r.Run.Rows) / 1e6}
+	// The legend stands beside the lines, not on them, in the order of their ends.
+	slices.SortStableFunc(drawn, func(a, b named) int {
+		return cmp.Compare(b.XYs[len(b.XYs)-1].Y, a.XYs[len(a.XYs)-1].Y)
+	})
+	for _, d := range drawn {
+		p.Legend.Add(d.label, d.Line)
+	}
+	rows := float64(r.Run.Rows) / 1e6
+	p.Legend.Top, p.Legend.Left, p.Legend.XOffs = true, true, 0.67*width
+	p.Legend.ThumbnailWidth, p.Legend.Padding = 26, 5
+	p.X.Min, p.Y.Min = 0, 0
+	p.X.Max = rows * 1.36
+	p.X.Tick.Marker = upTo{rows}
 	p.Y.Max *= 1.05
 	return p
+}
+
+func (r *Result) tenths(key string, value func(Batch) (over, under float64)) plotter.XYs {
+	var points plotter.XYs
+	over, under := 0.0, 0.0
+	for _, b := range r.Batches {
+		if b.Key != key {
+			continue
+		}
+		o, u := value(b)
+		over, under = over+o, under+u
+		if b.Round*10/r.Run.Rounds > (b.Round-1)*10/r.Run.Rounds {
+			if under > 0 {
+				points = append(points, plotter.XY{X: float64(b.Round) * float64(b.Rows) / 1e6, Y: over / under})
+			}
+			over, under = 0, 0
+		}
+	}
+	return points
 }
 
 // grouped are ticks whose numbers have commas.

@@ -85,7 +85,7 @@ func times(ratio float64) string {
 }
 
 // same is how near two figures are that are called the same.
-const same = 0.05
+const same = 0.1
 
 func alike(a, b float64) bool { return math.Abs(a/b-1) < same }
 
@@ -131,19 +131,19 @@ func (r *Result) sizeFinding() string {
 	return text
 }
 
-// blocksPer1000 is how many blocks a range takes for 1,000 rows of it.
-func (r Read) blocksPer1000() float64 {
+// accessesPer1000 is how often a range looks at a buffer for 1,000 rows of it.
+func (r Read) accessesPer1000() float64 {
 	return 1000 * float64(r.Hits+r.Reads) / float64(max(r.Rows, 1))
 }
 
 func (r *Result) rangeFinding() string {
 	ours, random := r.read("uuidv7", "range", "key"), r.read("uuidv7_random", "range", "key")
 	if ours != nil && random != nil && ours.Rows > 0 && random.Rows > 0 {
-		ratio := random.blocksPer1000() / ours.blocksPer1000()
-		return fmt.Sprintf("Reading rows of a time by key touches %s the blocks when UUIDv7 is random in its millisecond", times(ratio))
+		ratio := random.accessesPer1000() / ours.accessesPer1000()
+		return fmt.Sprintf("A range of time by key takes %s the buffer accesses when UUIDv7 is random in its millisecond", times(ratio))
 	}
 	if ours != nil && ours.Rows > 0 {
-		return fmt.Sprintf("1,000 rows of a time take %.0f blocks by UUIDv7; a random key needs an index on created_at for that", ours.blocksPer1000())
+		return fmt.Sprintf("1,000 rows of a time take %.0f buffer accesses by UUIDv7; a random key needs an index on created_at for that", ours.accessesPer1000())
 	}
 	return "Rows of a time, by key where its order is that of time, and by an index on created_at"
 }

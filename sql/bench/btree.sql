@@ -80,7 +80,7 @@ CREATE TABLE pgid_bench.batch (
   PRIMARY KEY (key, round)
 );
 CREATE TABLE pgid_bench.sample (key text, recent boolean, id text);
-CREATE TABLE pgid_bench.span (key text, began timestamptz, ended timestamptz); -- has a hundredth of the rows
+CREATE TABLE pgid_bench.span (key text, via text, began timestamptz, ended timestamptz); -- has a hundredth of the rows
 CREATE TABLE pgid_bench.read (
   key text, query text, -- newest, range, recent, random
   via text,             -- key or created_at
@@ -318,13 +318,15 @@ BEGIN
 END $$;
 
 -- Chooses rows to be looked up, recent ones (of the last hundredth) and any, and
--- a time in the middle of the run.
+-- times in the middle of the run: one to read by the key, and the one after it by
+-- created_at, so that neither finds the other's rows in the cache.
 CREATE PROCEDURE pgid_bench.choose(k text) LANGUAGE plpgsql AS $$
 DECLARE n CONSTANT bigint := (SELECT rows FROM pgid_bench.run);
 BEGIN
-  EXECUTE format('INSERT INTO pgid_bench.span SELECT %L, min(created_at), max(created_at) FROM (SELECT created_at FROM pgid_bench.%1$I
-    WHERE created_at >= %L ORDER BY created_at LIMIT %s) hour', k,
-    (SELECT b.began FROM pgid_bench.batch b, pgid_bench.run r WHERE key = k AND b.round = (r.rounds + 1) / 2), n / 100);
+  EXECUTE format('INSERT INTO pgid_bench.span SELECT %1$L, CASE part WHEN 0 THEN ''key'' ELSE ''created_at'' END, min(created_at), max(created_at)
+    FROM (SELECT created_at, (row_number() OVER (ORDER BY created_at) - 1) / %2$s AS part FROM pgid_bench.%1$I
+      WHERE created_at >= %3$L ORDER BY created_at LIMIT 2 * %2$s) hours GROUP BY part', k, n / 100,
+    (SELECT b.began FROM pgid_bench.batch b, pgid_bench.run r WHERE key = k AND b.round = (r.rounds + 1) / 2));
   EXECUTE format('INSERT INTO pgid_bench.sample SELECT %L, true, id FROM
     (SELECT id FROM pgid_bench.%1$I ORDER BY created_at DESC LIMIT %s) recent ORDER BY random() LIMIT 200', k, n / 100);
   EXECUTE format('INSERT INTO pgid_bench.sample SELECT %L, false, id FROM
@@ -346,8 +348,7 @@ BEGIN
   END IF;
 END $$;
 
--- The reads of one kind. The range is that time, found through the key where its
--- order is that of time, and through created_at.
+-- The reads of one kind.
 CREATE PROCEDURE pgid_bench.measure_reads(k text) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off SET max_parallel_workers_per_gather = 0 AS $$
 DECLARE
@@ -357,11 +358,12 @@ DECLARE
   ended timestamptz;
   query CONSTANT text := format('SELECT payload FROM pgid_bench.%I ', k);
 BEGIN
-  SELECT s.began, s.ended INTO began, ended FROM pgid_bench.span s WHERE key = k;
-  IF low IS NOT NULL THEN
+  IF low IS NOT NULL THEN -- the order of the keys is that of time
+    SELECT s.began, s.ended INTO began, ended FROM pgid_bench.span s WHERE key = k AND via = 'key';
     CALL pgid_bench.explain(k, 'range', 'key', query || format('WHERE id >= %s AND id < %s',
       format(low, (extract(epoch FROM began) * 1000)::bigint), format(low, (extract(epoch FROM ended) * 1000)::bigint)));
   END IF;
+  SELECT s.began, s.ended INTO began, ended FROM pgid_bench.span s WHERE key = k AND via = 'created_at';
   CALL pgid_bench.explain(k, 'range', 'created_at', query || format('WHERE created_at >= %L AND created_at < %L', began, ended));
   FOR id IN SELECT s.id FROM pgid_bench.sample s WHERE key = k AND NOT recent LOOP
     CALL pgid_bench.explain(k, 'random', 'key', query || format('WHERE id = %L', id));

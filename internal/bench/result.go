@@ -43,7 +43,7 @@ type Figure struct {
 	Key            string   `json:"key"`
 	Label          string   `json:"label"`
 	Rows           int64    `json:"rows"`
-	MakeUS         float64  `json:"make_us"`
+	MakeUS         *float64 `json:"make_us"`
 	RowsPerS       float64  `json:"rows_per_s"`
 	RowsPerSLast   float64  `json:"rows_per_s_last"` // in the last tenth of the run
 	WALBytes       float64  `json:"wal_bytes"`

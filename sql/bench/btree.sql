@@ -66,7 +66,7 @@ CREATE TABLE pgid_bench.kind (
   key text PRIMARY KEY, ordinal int, label text, type text,
   make text,            -- the expression that makes a key
   low text,             -- the least key of time %s, as an expression; NULL: keys do not sort by time
-  make_us float8        -- microseconds that one key takes to make
+  make_us float8        -- microseconds that one key takes to make; NULL: the proxy makes it
 );
 CREATE TABLE pgid_bench.batch (
   key text, round int, rows bigint, began timestamptz, ended timestamptz,
@@ -130,9 +130,8 @@ EXCEPTION WHEN OTHERS THEN
   RETURN NULL;
 END $$;
 
--- The kinds, of which keys may name some ('' is all). chunk is 0 except through
--- the proxy.
-CREATE PROCEDURE pgid_bench.kinds(keys text, chunk int) LANGUAGE plpgsql AS $$
+-- The kinds, of which keys may name some ('' is all).
+CREATE PROCEDURE pgid_bench.kinds(keys text) LANGUAGE plpgsql AS $$
 DECLARE
   functions text; -- their schema
   missing text;
@@ -164,11 +163,12 @@ BEGIN
   END IF;
 END $$;
 
--- How many microseconds a key takes to make: the best of three.
-CREATE PROCEDURE pgid_bench.measure_making() LANGUAGE plpgsql AS $$
-DECLARE k record; began timestamptz; n CONSTANT int := 10000;
+-- How many microseconds a key takes to make in the server: the best of five.
+CREATE PROCEDURE pgid_bench.measure_making(chunk int) LANGUAGE plpgsql AS $$
+DECLARE k record; began timestamptz; n CONSTANT int := 5000;
 BEGIN
-  FOR k IN SELECT key, CASE key WHEN 'identity' THEN 'nextval(''pgid_bench.identity_id_seq'')' ELSE make END AS make FROM pgid_bench.kind, generate_series(1, 3) LOOP
+  FOR k IN SELECT key, CASE key WHEN 'identity' THEN 'nextval(''pgid_bench.identity_id_seq'')' ELSE make END AS make
+      FROM pgid_bench.kind, generate_series(1, 5) WHERE chunk = 0 OR key NOT IN ('snowflake', 'uuidv7') LOOP
     began := clock_timestamp();
     EXECUTE format('SELECT count(%s) FROM generate_series(1, %s)', k.make, n);
     UPDATE pgid_bench.kind SET make_us = least(make_us, extract(epoch FROM clock_timestamp() - began) * 1e6 / n) WHERE key = k.key;
@@ -190,7 +190,7 @@ BEGIN
   IF rows < 1000 THEN
     RAISE EXCEPTION 'a run has at least 1000 rows';
   END IF;
-  CALL pgid_bench.kinds(keys, chunk);
+  CALL pgid_bench.kinds(keys);
   batch := CASE batch WHEN 0 THEN least(rows / 20, 100000) ELSE least(batch, rows / 10) END;
   IF chunk > 0 THEN
     batch := greatest(batch / chunk, 1) * chunk;
@@ -204,7 +204,7 @@ BEGIN
     EXECUTE format('CREATE TABLE pgid_bench.%I (id %s PRIMARY KEY, payload text DEFAULT repeat(''p'', 100),
       created_at timestamptz DEFAULT clock_timestamp()) WITH (autovacuum_enabled = off)', k.key, k.type);
   END LOOP;
-  CALL pgid_bench.measure_making();
+  CALL pgid_bench.measure_making(chunk);
   SELECT count(*) INTO kinds FROM pgid_bench.kind;
   IF chunk > 0 THEN
     INSERT INTO pgid_bench.step (statement) VALUES ('SELECT pg_sleep(3)'); -- until the proxy has seen the tables
@@ -220,15 +220,15 @@ BEGIN
         WHEN chunk > 0 AND k.key IN ('snowflake', 'uuidv7') THEN
           format('INSERT INTO pgid_bench.%I (id) VALUES (%s)', k.key, k.make) || repeat(format(',(%s)', k.make), chunk - 1)
         ELSE format('INSERT INTO pgid_bench.%I (id) SELECT %s FROM generate_series(1, %s)', k.key, k.make, batch / times) END;
-      begin_batch := format('BEGIN; CALL pgid_bench.start(%L, %s)', k.key, round);
+      begin_batch := format('BEGIN; SELECT pgid_bench.start(%L, %s)', k.key, round);
       IF chunk = 0 THEN -- in one message, so that no way to the client is measured
         INSERT INTO pgid_bench.step (key, round, statement, weight)
-          VALUES (k.key, round, begin_batch || '; ' || insert || '; COMMIT; CALL pgid_bench.stop()', batch);
+          VALUES (k.key, round, begin_batch || '; ' || insert || '; COMMIT; SELECT pgid_bench.stop()', batch);
       ELSE
         INSERT INTO pgid_bench.step (key, round, statement, times, weight) VALUES (k.key, round, begin_batch, 1, 0),
-          (k.key, round, insert, times, chunk), (k.key, round, 'COMMIT; CALL pgid_bench.stop()', 1, 0);
+          (k.key, round, insert, times, chunk), (k.key, round, 'COMMIT; SELECT pgid_bench.stop()', 1, 0);
       END IF;
-      INSERT INTO pgid_bench.step (key, round, statement, weight) VALUES (k.key, round, 'CALL pgid_bench.note()', batch / 10);
+      INSERT INTO pgid_bench.step (key, round, statement, weight) VALUES (k.key, round, 'SELECT pgid_bench.note()', batch / 10);
     END LOOP;
   END LOOP;
   INSERT INTO pgid_bench.step (key, statement, weight)
@@ -245,15 +245,16 @@ CREATE FUNCTION pgid_bench.counters(k text, OUT fpi bigint, OUT hits bigint, OUT
   WHERE current_setting('server_version_num')::int >= 150000 AND indexrelid = format('pgid_bench.%I', k || '_pkey')::regclass
 $$;
 
-CREATE PROCEDURE pgid_bench.flush_statistics() LANGUAGE plpgsql AS $$
+CREATE FUNCTION pgid_bench.flush_statistics() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF current_setting('server_version_num')::int >= 150000 THEN
     PERFORM pg_stat_force_next_flush();
   END IF;
 END $$;
 
--- Begins a batch.
-CREATE PROCEDURE pgid_bench.start(k text, round int) LANGUAGE plpgsql AS $$
+-- Begins a batch. These are functions, since after a CALL the proxy waits until it
+-- knows that no table was changed.
+CREATE FUNCTION pgid_bench.start(k text, round int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM pgid_bench.mark;
   INSERT INTO pgid_bench.mark (key, round, fpi, hits, reads, index_bytes, low, began)
@@ -263,10 +264,10 @@ BEGIN
 END $$;
 
 -- Ends it, after its COMMIT.
-CREATE PROCEDURE pgid_bench.stop() LANGUAGE plpgsql AS $$
+CREATE FUNCTION pgid_bench.stop() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE pgid_bench.mark SET ended = clock_timestamp(), high = pg_current_wal_insert_lsn();
-  CALL pgid_bench.flush_statistics();
+  PERFORM pgid_bench.flush_statistics();
   -- The WAL up to here is on disk when this has committed, to be read by pg_walinspect.
   SET LOCAL synchronous_commit = on;
   PERFORM pg_logical_emit_message(true, 'pgid_bench', '');
@@ -286,7 +287,7 @@ END $$;
 
 -- Notes the figures of the batch. The whole index is looked at every tenth of
 -- the run only, since that reads all of it.
-CREATE PROCEDURE pgid_bench.note() LANGUAGE plpgsql AS $$
+CREATE FUNCTION pgid_bench.note() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   m pgid_bench.mark;
   r pgid_bench.run;
@@ -314,7 +315,7 @@ BEGIN
       SELECT FROM pgid_bench.kind k WHERE NOT EXISTS (SELECT FROM pgid_bench.batch b WHERE b.key = k.key AND b.round = m.round)) THEN
     RAISE NOTICE '% %% of the rows are in', m.round * 100 / r.rounds;
   END IF;
-  CALL pgid_bench.flush_statistics();
+  PERFORM pgid_bench.flush_statistics();
 END $$;
 
 -- Chooses rows to be looked up, recent ones (of the last hundredth) and any, and

@@ -73,8 +73,11 @@ func RunBTree(ctx context.Context, c BTreeConfig) (r *Result, err error) {
 		return nil, err
 	}
 	defer func() {
-		if !c.Keep {
-			err = errors.Join(err, dropSchema(ctx, c.Server, server.pid))
+		if c.Keep {
+			return
+		}
+		if left := dropSchema(ctx, c.Server, server.pid); left != nil {
+			err = errors.Join(err, left)
 		}
 	}()
 	if err := c.run(ctx, conn, server); err != nil {

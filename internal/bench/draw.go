@@ -189,10 +189,10 @@ func (r *Result) lines(unit string, value func(Batch) (over, under float64)) *pl
 		p.Legend.Add(d.label, d.Line)
 	}
 	rows := float64(r.Run.Rows) / 1e6
-	p.Legend.Top, p.Legend.Left, p.Legend.XOffs = true, true, 0.67*width
+	p.Legend.Top, p.Legend.Left, p.Legend.XOffs = true, true, 0.62*width
 	p.Legend.ThumbnailWidth, p.Legend.Padding = 26, 5
 	p.X.Min, p.Y.Min = 0, 0
-	p.X.Max = rows * 1.36
+	p.X.Max = rows * 1.48
 	p.X.Tick.Marker = upTo{rows}
 	p.Y.Max *= 1.05
 	return p

@@ -48,8 +48,14 @@ func (r *Result) notes() []string {
 	if s.Settings["fsync"] == "off" || s.Settings["synchronous_commit"] == "off" {
 		add("the server does not wait for the disk (fsync %s, synchronous_commit %s): rows/s are those of memory and processor", s.Settings["fsync"], s.Settings["synchronous_commit"])
 	}
+	if r.Run.Rows < 1_000_000 {
+		add("in a run as short as this rows/s may differ by some tens of percent from one run to the next; sizes, densities, splits and WAL do not")
+	}
 	if s.Proxied {
-		add("snowflakes and UUIDv7 were made by the proxy, in INSERTs with VALUES of %d rows; the other kinds in INSERT … SELECT of as many rows: take the rates of a direct run to compare", chunk)
+		if r.Minted != nil {
+			add("%.0f %% of the snowflakes were made by the proxy", 100**r.Minted)
+		}
+		add("through the proxy snowflakes and UUIDv7 are inserted with VALUES of %d rows, the other kinds with INSERT … SELECT of as many: take the rates of a direct run to compare", chunk)
 	}
 	if s.Others > 0 {
 		add("%d other sessions were active at the beginning: WAL and images are counted for the whole server", s.Others)
@@ -163,6 +169,9 @@ func (r *Result) missFinding() string {
 		return 1000 * reads / max(rows, 1)
 	}
 	x, y := late(a.Key), late(b.Key)
+	if x < 1 && y < 1 {
+		return fmt.Sprintf("Neither %s nor %s had to read blocks of its index: they were in the cache", a.Label, b.Label)
+	}
 	if alike(x, y) {
 		return fmt.Sprintf("In the last tenth %s read as many blocks of its index as %s", a.Label, b.Label)
 	}

@@ -79,7 +79,11 @@ func RunProxy(ctx context.Context, c ProxyConfig) (r *ProxyResult, err error) {
 	if err := makeProxySchema(ctx, conn, functions); err != nil {
 		return nil, fmt.Errorf("make schema %s: %w", Schema, err)
 	}
-	defer func() { err = errors.Join(err, dropSchema(ctx, direct, server.pid)) }()
+	defer func() {
+		if left := dropSchema(ctx, direct, server.pid); left != nil {
+			err = errors.Join(err, left)
+		}
+	}()
 	if err := awaitFilling(ctx, targets[1].config); err != nil {
 		return nil, err
 	}

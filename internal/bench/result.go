@@ -21,6 +21,7 @@ type Result struct {
 	Figures []Figure `json:"figures"`
 	Batches []Batch  `json:"batches"`
 	Reads   []Read   `json:"reads"`
+	Minted  *float64 `json:"minted"` // the part of the snowflakes that the proxy made; nil without a proxy
 
 	Tables []Table `json:"-"` // as psql shows them
 }
@@ -133,10 +134,22 @@ func readResult(ctx context.Context, conn *pgx.Conn, server *Server) (*Result, e
 	if err != nil {
 		return nil, fmt.Errorf("read the figures: %w", err)
 	}
+	if r.Minted, err = readMinted(ctx, conn, r); err != nil {
+		return nil, fmt.Errorf("read who made the ids: %w", err)
+	}
 	r.Run.SharedBuffers = server.sharedBuffers
 	r.Memory = r.memory()
 	r.Notes = r.notes()
 	return r, nil
+}
+
+func readMinted(ctx context.Context, conn *pgx.Conn, r *Result) (*float64, error) {
+	if !r.Server.Proxied || r.figure("snowflake") == nil {
+		return nil, nil
+	}
+	var part float64
+	err := conn.QueryRow(ctx, "SELECT avg((id >> 12 & 1023 <> function_node)::int) FROM pgid_bench.snowflake, pgid.config").Scan(&part)
+	return &part, err
 }
 
 // objects reads a table, the columns going by the names of T's fields in JSON.

@@ -309,7 +309,8 @@ BEGIN
   INSERT INTO pgid_bench.batch
     SELECT m.key, m.round, r.batch, m.began, m.ended, m.high - m.low, c.fpi - m.fpi, i.fpi_bytes, i.splits,
       pg_relation_size(pkey), pg_relation_size(pkey) - m.index_bytes, pg_relation_size(format('pgid_bench.%I', m.key)),
-      c.hits - m.hits, c.reads - m.reads, density, fragmentation
+      c.hits - m.hits, c.reads - m.reads - CASE WHEN current_setting('server_version_num')::int < 160000 -- which counts new blocks too
+        THEN (pg_relation_size(pkey) - m.index_bytes) / current_setting('block_size')::int ELSE 0 END, density, fragmentation
     FROM pgid_bench.inspect(m.low, m.high) i LEFT JOIN pgid_bench.counters(m.key) c ON true;
   IF m.round * 10 / r.rounds > (m.round - 1) * 10 / r.rounds AND NOT EXISTS (
       SELECT FROM pgid_bench.kind k WHERE NOT EXISTS (SELECT FROM pgid_bench.batch b WHERE b.key = k.key AND b.round = m.round)) THEN

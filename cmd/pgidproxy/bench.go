@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/pgidproxy/pgidproxy/internal/bench"
@@ -101,6 +102,9 @@ func (c *benchBTree) Run(env *environment) error {
 
 // benchError says of an interrupted run that it was, and is otherwise the error.
 func benchError(env *environment, err error) error {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("%w; start pgidproxy dev, or name a database with --database-url", err)
+	}
 	if env.ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
 	}

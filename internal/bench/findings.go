@@ -83,11 +83,14 @@ func (r *Result) pair() (a, b Figure) {
 }
 
 // times prints a ratio.
-func times(ratio float64) string {
-	if ratio >= 10 {
-		return fmt.Sprintf("%.0f times", ratio)
+func times(ratio float64) string { return short(ratio) + " times" }
+
+// short prints a number with as many digits as it deserves.
+func short(v float64) string {
+	if v >= 10 {
+		return group(v)
 	}
-	return fmt.Sprintf("%.1f times", ratio)
+	return fmt.Sprintf("%.1f", v)
 }
 
 // same is how near two figures are that are called the same.
@@ -175,7 +178,7 @@ func (r *Result) missFinding() string {
 	if alike(x, y) {
 		return fmt.Sprintf("In the last tenth %s read as many blocks of its index as %s", a.Label, b.Label)
 	}
-	return fmt.Sprintf("In the last tenth %s had to read %.1f blocks of its index for 1,000 rows, %s %.1f", a.Label, x, b.Label, y)
+	return fmt.Sprintf("In the last tenth %s had to read %s blocks of its index for 1,000 rows, %s %s", a.Label, short(x), b.Label, short(y))
 }
 
 // Foot says where the figures come from.

@@ -96,6 +96,9 @@ func (c *benchBTree) Run(env *environment) error {
 	if err := result.WriteText(env.out); err != nil {
 		return err
 	}
+	if c.Keep {
+		fmt.Fprintf(env.out, "schema %s is kept; DROP SCHEMA %[1]s CASCADE removes it\n", bench.Schema)
+	}
 	_, err = fmt.Fprintf(env.out, "report: %s\n", filepath.Join(c.Out, "report.html"))
 	return err
 }

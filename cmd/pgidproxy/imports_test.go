@@ -25,6 +25,7 @@ var allowed = map[string][]string{
 	"wire":               {"gen", "rewrite"},
 	"sql":                {"gen", "rewrite"},
 	"internal/admin":     {"gen/lease", "rewrite", "sql", "wire"},
+	"internal/bench":     {"sql"},
 	"internal/devpg":     {},
 }
 

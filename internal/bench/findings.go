@@ -1,0 +1,215 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// memory says which of the two runs this was: one whose indexes fit the cache,
+// or one whose indexes do not.
+func (r *Result) memory() string {
+	all, largest := int64(0), Figure{}
+	for _, f := range r.Figures {
+		all += f.IndexBytes
+		if f.IndexBytes > largest.IndexBytes {
+			largest = f
+		}
+	}
+	buffers := r.Run.SharedBuffers
+	ratio := float64(largest.IndexBytes) / float64(buffers)
+	switch {
+	case all < buffers:
+		return fmt.Sprintf("In memory: all %d indexes (%s) fit shared_buffers (%s). Random keys cost least here; a table that outgrows the cache shows more (--beyond-memory).",
+			len(r.Figures), Bytes(all), Bytes(buffers))
+	case ratio >= beyondRatio:
+		return fmt.Sprintf("Beyond memory: the largest index (%s, %s) is %.1f times shared_buffers (%s). What is read comes from the operating system's cache where that is large enough, else from the disk.",
+			largest.Label, Bytes(largest.IndexBytes), ratio, Bytes(buffers))
+	default:
+		return fmt.Sprintf("In between: the largest index (%s, %s) is %.1f times shared_buffers (%s), and all %d, which take turns, need %s.",
+			largest.Label, Bytes(largest.IndexBytes), ratio, Bytes(buffers), len(r.Figures), Bytes(all))
+	}
+}
+
+// notes tell what one should know to read the figures.
+func (r *Result) notes() []string {
+	var notes []string
+	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	s := r.Server
+	if r.Run.Checkpoints {
+		add("a checkpoint begins each round of %s rows a table, and after a checkpoint each page's first change is written to the WAL as a whole: checkpoints further apart than that make the images, and with them the WAL of random keys, fewer; nearer ones more", group(float64(r.Run.Batch)))
+	} else {
+		add("this role may not CHECKPOINT: full-page images came when the server's own checkpoints did, not evenly for all kinds of keys")
+	}
+	if s.Settings["full_page_writes"] == "off" {
+		add("full_page_writes is off on this server (pgidproxy dev without --data-dir has it so): the WAL holds no full-page images, which elsewhere are most of what random keys cost")
+	}
+	if s.Settings["fsync"] == "off" || s.Settings["synchronous_commit"] == "off" {
+		add("the server does not wait for the disk (fsync %s, synchronous_commit %s): rows/s are those of memory and processor", s.Settings["fsync"], s.Settings["synchronous_commit"])
+	}
+	if r.Run.Rows < 1_000_000 {
+		add("in a run as short as this rows/s may differ by some tens of percent from one run to the next; sizes, densities, splits and WAL do not")
+	}
+	if s.Proxied {
+		if r.Minted != nil {
+			add("%.0f %% of the snowflakes were made by the proxy", 100**r.Minted)
+		}
+		add("through the proxy snowflakes and UUIDv7 are inserted with VALUES of %d rows, the other kinds with INSERT … SELECT of as many: take the rates of a direct run to compare", chunk)
+	}
+	if s.Others > 0 {
+		add("%d other sessions were active at the beginning: WAL and images are counted for the whole server", s.Others)
+	}
+	if r.Run.PgStatTuple == nil {
+		add("leaf density and fragmentation need the extension pgstattuple")
+	}
+	if r.Run.PgWalInspect == nil {
+		add("splits are the pages that an index has grown by; seeing them, and the bytes of full-page images, needs the extension pg_walinspect (PostgreSQL 15)")
+	}
+	if s.major < 15 {
+		add("full-page images and the index's reads are counted from PostgreSQL 15 on")
+	}
+	return notes
+}
+
+// pair returns the two kinds that findings compare: UUIDv4 with UUIDv7 where
+// both took part, else the last with the first.
+func (r *Result) pair() (a, b Figure) {
+	v4, v7 := r.figure("uuidv4"), r.figure("uuidv7")
+	if v4 != nil && v7 != nil {
+		return *v4, *v7
+	}
+	return r.Figures[len(r.Figures)-1], r.Figures[0]
+}
+
+// times prints a ratio.
+func times(ratio float64) string { return short(ratio) + " times" }
+
+// short prints a number with as many digits as it deserves.
+func short(v float64) string {
+	if v >= 10 {
+		return group(v)
+	}
+	return fmt.Sprintf("%.1f", v)
+}
+
+// same is how near two figures are that are called the same.
+const same = 0.1
+
+func alike(a, b float64) bool { return math.Abs(a/b-1) < same }
+
+func (r *Result) rateFinding() string {
+	a, b := r.pair()
+	switch slow := b.RowsPerSLast / a.RowsPerSLast; {
+	case alike(slow, 1):
+		return fmt.Sprintf("In the last tenth %s took as many rows per second as %s", a.Label, b.Label)
+	case slow > 1:
+		return fmt.Sprintf("In the last tenth %s took %.2f times the rows per second of %s", b.Label, slow, a.Label)
+	default:
+		return fmt.Sprintf("In the last tenth %s took %.2f times the rows per second of %s", a.Label, 1/slow, b.Label)
+	}
+}
+
+func (r *Result) walFinding() string {
+	a, b := r.pair()
+	ratio := a.WALPerRow / b.WALPerRow
+	if alike(ratio, 1) {
+		return fmt.Sprintf("%s wrote as much WAL as %s", a.Label, b.Label) + r.withoutImages()
+	}
+	text := fmt.Sprintf("%s wrote %s the WAL of %s", a.Label, times(ratio), b.Label)
+	if a.FPIBytesPerRow != nil && *a.FPIBytesPerRow > a.WALPerRow/10 {
+		text += fmt.Sprintf(": %.0f %% of it were full-page images", 100**a.FPIBytesPerRow/a.WALPerRow)
+	}
+	return text + r.withoutImages()
+}
+
+func (r *Result) withoutImages() string {
+	if r.Server.Settings["full_page_writes"] == "off" {
+		return ", on a server without full-page images"
+	}
+	return ""
+}
+
+func (r *Result) sizeFinding() string {
+	a, b := r.pair()
+	ratio := float64(a.IndexBytes) / float64(b.IndexBytes)
+	text := fmt.Sprintf("%s's index is %.2f times as large as %s's", a.Label, ratio, b.Label)
+	if a.Density != nil && b.Density != nil {
+		text += fmt.Sprintf(": its leaves are %.0f %% full instead of %.0f %%", *a.Density, *b.Density)
+	}
+	return text
+}
+
+// accessesPer1000 is how often a range looks at a buffer for 1,000 rows of it.
+func (r Read) accessesPer1000() float64 {
+	return 1000 * float64(r.Hits+r.Reads) / float64(max(r.Rows, 1))
+}
+
+func (r *Result) rangeFinding() string {
+	ours, random := r.read("uuidv7", "range", "key"), r.read("uuidv7_random", "range", "key")
+	if ours != nil && random != nil && ours.Rows > 0 && random.Rows > 0 {
+		ratio := random.accessesPer1000() / ours.accessesPer1000()
+		return fmt.Sprintf("A range of time by key takes %s the buffer accesses when UUIDv7 is random in its millisecond", times(ratio))
+	}
+	if ours != nil && ours.Rows > 0 {
+		return fmt.Sprintf("1,000 rows of a time take %.0f buffer accesses by UUIDv7; a random key needs an index on created_at for that", ours.accessesPer1000())
+	}
+	return "Rows of a time, by key where its order is that of time, and by an index on created_at"
+}
+
+func (r *Result) missFinding() string {
+	a, b := r.pair()
+	if a.ReadsPerRow == nil || b.ReadsPerRow == nil {
+		return ""
+	}
+	late := func(key string) float64 {
+		reads, rows := 0.0, 0.0
+		for _, x := range r.Batches {
+			if x.Key == key && x.Reads != nil && x.Round > r.Run.Rounds-max(r.Run.Rounds/10, 1) {
+				reads, rows = reads+float64(*x.Reads), rows+float64(x.Rows)
+			}
+		}
+		return 1000 * reads / max(rows, 1)
+	}
+	x, y := late(a.Key), late(b.Key)
+	if x < 1 && y < 1 {
+		return fmt.Sprintf("Neither %s nor %s had to read blocks of its index: they were in the cache", a.Label, b.Label)
+	}
+	if alike(x, y) {
+		return fmt.Sprintf("In the last tenth %s read as many blocks of its index as %s", a.Label, b.Label)
+	}
+	return fmt.Sprintf("In the last tenth %s had to read %s blocks of its index for 1,000 rows, %s %s", a.Label, short(x), b.Label, short(y))
+}
+
+// Foot says where the figures come from.
+func (r *Result) Foot() string {
+	var settings []string
+	for _, name := range shownSettings {
+		settings = append(settings, name+" "+r.Server.Settings[name])
+	}
+	return strings.Join([]string{
+		fmt.Sprintf("PostgreSQL %s; %s rows of each kind in %d batches; %s", r.Server.Version, group(float64(r.Run.Rows)), r.Run.Rounds, r.Run.Began.UTC().Format(time.DateOnly)),
+		strings.Join(settings, ", "),
+		r.Server.where(),
+	}, "\n")
+}
+
+func (s *Server) where() string {
+	where := s.Machine
+	if where == "" {
+		where = "server on another machine"
+	}
+	if s.Proxied {
+		where += "; through the proxy"
+	}
+	return where
+}
+
+// group prints a number with commas.
+func group(v float64) string {
+	digits := fmt.Sprintf("%.0f", v)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"encoding/xml"
+	"errors"
+	"image/color"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// crafted is a result of two kinds whose figures are chosen.
+func crafted() *Result {
+	some := func(v float64) *float64 { return &v }
+	r := &Result{
+		Server: &Server{Version: "18.0", Settings: map[string]string{"full_page_writes": "on", "fsync": "on", "synchronous_commit": "on"}, major: 18},
+		Run:    Run{Rows: 2_000_000, Batch: 100_000, Rounds: 20, Checkpoints: true, SharedBuffers: 32 << 20},
+		Figures: []Figure{
+			{Key: "uuidv7", Label: "UUIDv7", RowsPerSLast: 90_000, WALPerRow: 260, FPIBytesPerRow: some(1), IndexBytes: 64 << 20, Density: some(90), ReadsPerRow: some(0.001)},
+			{Key: "uuidv4", Label: "UUIDv4", RowsPerSLast: 30_000, WALPerRow: 1066, FPIBytesPerRow: some(790), IndexBytes: 96 << 20, Density: some(67), ReadsPerRow: some(0.5)},
+		},
+		Reads: []Read{{Key: "uuidv7", Query: "range", Via: "key", Queries: 1, Rows: 2000, Hits: 10, Reads: 40}},
+	}
+	began := time.Date(2026, 12, 1, 10, 0, 0, 0, time.UTC)
+	for round := 1; round <= r.Run.Rounds; round++ {
+		for n, key := range []string{"uuidv7", "uuidv4"} {
+			reads := int64(100 + 60_000*n)
+			r.Batches = append(r.Batches, Batch{Key: key, Round: round, Rows: 100_000, Began: began, Ended: began.Add(time.Second), Reads: &reads})
+		}
+	}
+	return r
+}
+
+func TestPicturesSayWhatTheRunFound(t *testing.T) {
+	t.Parallel()
+	pictures, err := crafted().Draw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"rate":   "In the last tenth UUIDv7 took 3.00 times the rows per second of UUIDv4",
+		"wal":    "UUIDv4 wrote 4.1 times the WAL of UUIDv7: 74 % of it were full-page images",
+		"size":   "UUIDv4's index is 1.50 times as large as UUIDv7's: its leaves are 67 % full instead of 90 %",
+		"misses": "In the last tenth UUIDv4 had to read 601 blocks of its index for 1,000 rows, UUIDv7 1.0",
+		"range":  "1,000 rows of a time take 25 buffer accesses by UUIDv7; a random key needs an index on created_at for that",
+	}
+	if len(pictures) != len(want) {
+		t.Errorf("got %d pictures, want %d", len(pictures), len(want))
+	}
+	for _, p := range pictures {
+		if p.Title != want[p.Name] {
+			t.Errorf("%s: got %q, want %q", p.Name, p.Title, want[p.Name])
+		}
+		if !strings.HasPrefix(string(p.PNG), "\x89PNG") {
+			t.Errorf("%s: this is no PNG", p.Name)
+		}
+		for d := xml.NewDecoder(strings.NewReader(string(p.SVG))); ; {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Errorf("%s: this is no SVG: %v", p.Name, err)
+				break
+			}
+		}
+	}
+}
+
+func TestMemoryAndNotes(t *testing.T) {
+	t.Parallel()
+	r := crafted()
+	if got, want := r.memory(), "Beyond memory: the largest index (UUIDv4, 96 MiB) is 3.0 times shared_buffers (32 MiB)."; !strings.HasPrefix(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	r.Run.SharedBuffers = 1 << 30
+	if got, want := r.memory(), "In memory: all 2 indexes (160 MiB) fit shared_buffers (1.0 GiB)."; !strings.HasPrefix(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	r.Run.SharedBuffers = 128 << 20
+	if got, want := r.memory(), "In between: the largest index (UUIDv4, 96 MiB) is 0.8 times shared_buffers (128 MiB)"; !strings.HasPrefix(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	r.Server.Settings["full_page_writes"] = "off"
+	if notes := strings.Join(r.notes(), "\n"); !strings.Contains(notes, "full_page_writes is off") || !strings.Contains(notes, "round of 100,000 rows") {
+		t.Errorf("got notes %s", notes)
+	}
+	if got := r.walFinding(); !strings.HasSuffix(got, ", on a server without full-page images") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestEveryKindHasItsColor(t *testing.T) {
+	t.Parallel()
+	seen := make(map[color.RGBA]string)
+	for _, k := range Keys() {
+		c, there := colors[k]
+		if !there || seen[c] != "" {
+			t.Errorf("%s has the colour %v, as %q", k, c, seen[c])
+		}
+		seen[c] = k
+	}
+}
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	if got, want := wrap("one two three four", 10), "one two\nthree four"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := wrap("short", 10), "short"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -19,7 +19,7 @@ import (
 )
 
 // patience bounds what a test waits for; it is long because machines are busy.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // A process is this program at work.
 type process struct {

@@ -63,7 +63,7 @@ func TestBenchThroughDev(t *testing.T) {
 	if got := p.wait(t); got != exitDone {
 		t.Fatalf("got exit code %d:\n%s", got, p.output)
 	}
-	for _, want := range []string{"UUIDv7, random in its ms", "In memory: all 7 indexes", "note: 100 % of the snowflakes were made by the proxy", "report.html"} {
+	for _, want := range []string{"UUIDv7, random in its ms", "In memory: all 7 indexes", " % of the snowflakes were made by the proxy", "report.html"} {
 		if p.lines(want) == 0 {
 			t.Errorf("no line has %q:\n%s", want, p.output)
 		}

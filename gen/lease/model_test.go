@@ -87,7 +87,8 @@ func randomWorld(t *testing.T, r *rand.Rand, registry *leasetest.Memory, ids *id
 		case n < 12:
 			p.cut(leasetest.Fate(1 + r.IntN(2)))
 		case n < 14:
-			p.store.Set(func(string) leasetest.Fate { return leasetest.Fate(r.IntN(3)) })
+			own := rand.New(rand.NewPCG(r.Uint64(), 0)) // it is asked by the party's goroutine
+			p.store.Set(func(string) leasetest.Fate { return leasetest.Fate(own.IntN(3)) })
 		case n < 22:
 			p.mend()
 		case n < 24:

@@ -24,7 +24,7 @@ const (
 // serverClock reads the server's clock.
 func (d *doctor) serverClock(ctx context.Context) (time.Time, error) {
 	var us int64
-	err := d.tx.QueryRow(ctx, "SELECT int8(date_part('epoch', clock_timestamp()) * 1000000)", pgx.QueryExecModeSimpleProtocol).Scan(&us)
+	err := d.tx.QueryRow(ctx, "SELECT int8(date_part('epoch', clock_timestamp()) * 1000000)", pgx.QueryExecModeExec).Scan(&us)
 	return time.UnixMicro(us), err
 }
 

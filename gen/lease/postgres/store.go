@@ -276,7 +276,7 @@ func Create(ctx context.Context, conn *pgx.Conn) error {
 		}
 		var there bool
 		err := tx.QueryRow(ctx, "SELECT pg_catalog.to_regclass('pgid.registry') IS NOT NULL AND pg_catalog.to_regclass('pgid.node') IS NOT NULL",
-			pgx.QueryExecModeSimpleProtocol).Scan(&there)
+			pgx.QueryExecModeExec).Scan(&there)
 		if err != nil || there {
 			return err
 		}

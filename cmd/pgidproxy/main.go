@@ -37,6 +37,7 @@ type cli struct {
 	New       newCommand       `cmd:"" help:"Mint ids."`
 	Nodes     nodesCommand     `cmd:"" help:"Show and mend a registry of node numbers."`
 	Bench     benchCommand     `cmd:"" help:"Measure what kinds of keys, and the proxy, cost on your server."`
+	Migrate   migrateCommand   `cmd:"" help:"Replace auto-increment keys of live tables, and go back."`
 	Explain   explainCommand   `cmd:"" help:"Show the text that would be sent to the server, and for every call why it is replaced or left alone."`
 	Doctor    doctorCommand    `cmd:"" help:"Check a database: functions, defaults, node number and registry, clocks, rights; exit code 1 on what can cost data."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`

@@ -200,7 +200,7 @@ type migrateApply struct {
 func (c *migrateApply) Run(env *environment) error {
 	return c.job(env, func(r *migrate.Runner, job *migrate.Job) error {
 		if job == nil {
-			p, err := c.plan(env.ctx, r.Conn, c.Table)
+			p, err := c.plan(env.ctx, r.Conn, r.Table)
 			if err != nil {
 				return err
 			}

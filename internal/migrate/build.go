@@ -165,10 +165,9 @@ func (b *builder) build(ctx context.Context) error {
 	return b.buildColumns(ctx)
 }
 
-// smallest is SQL for an id that no later one is below: of the clock two
-// seconds ago.
+// smallest is SQL for an id that no later one is below.
 func smallest() string {
-	return fmt.Sprintf("((floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint - 2000 - %d) << 22)", gen.Epoch)
+	return fmt.Sprintf("((floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint - %d) << 22)", gen.Epoch)
 }
 
 // below checks that the ids that are there sort before new ones.

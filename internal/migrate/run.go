@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,10 @@ type Progress struct {
 type Runner struct {
 	Conn *pgx.Conn
 	Tell func(Progress) // may be nil
+	// Polls is how long proxies take to see what pgid.migrations says; 0 is what
+	// those of this program take.
+	Polls time.Duration
+	Table string // as the server writes it; valid after Open
 
 	job   *Job
 	stop  context.Context // done: end after what is being done
@@ -62,6 +67,9 @@ func (r *Runner) Open(ctx context.Context, tableName string) (*Job, error) {
 		return nil, err
 	}
 	if err := alone(ctx, r.Conn); err != nil {
+		return nil, err
+	}
+	if err := r.Conn.QueryRow(ctx, "SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1", oid).Scan(&r.Table); err != nil {
 		return nil, err
 	}
 	r.job, err = loadJob(ctx, r.Conn, oid)
@@ -305,7 +313,7 @@ func (r *Runner) wait(ctx context.Context) error {
 	if err := r.name(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	return sleep(ctx, polls)
+	return sleep(ctx, cmp.Or(r.Polls, polls))
 }
 
 // each runs statements by themselves. They can be broken off: they are whole or

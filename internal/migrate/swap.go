@@ -65,6 +65,14 @@ func (b *builder) swap(to, from side) Step {
 	}
 	for _, t := range b.family.tables() {
 		for _, m := range b.replacing(t) {
+			b.takeNotNull(&s, m, to)
+		}
+		for _, i := range t.indexes {
+			if i.replica && i.constraint == "" && b.replaced(t, i.columns) {
+				s.add("ALTER TABLE %s REPLICA IDENTITY USING INDEX %s", t.ident(), ident(suffixed(i.name, to.suffix, i.oid)))
+			}
+		}
+		for _, m := range b.replacing(t) {
 			b.swapColumn(&s, m, to, from)
 		}
 		b.takeSide(&s, t, to, from)
@@ -156,6 +164,29 @@ func (b *builder) keyDefault(s *script, to, from side) {
 	}
 }
 
+// aside is the name of a NOT NULL constraint while another one has its name.
+func (b *builder) aside(m *member) string {
+	return suffixed(m.c.nnName, oldSuffix, uint32(m.c.num))
+}
+
+// takeNotNull makes a column NOT NULL if its counterpart is, by the check that
+// proves it.
+func (b *builder) takeNotNull(s *script, m *member, to side) {
+	t, come := m.t.ident(), ident(to.column(m))
+	uuid := b.options.Target == UUIDv7
+	switch {
+	case !m.c.notNull || uuid && m.root && to.old: // has never been anything else
+	case m.c.nnName != "":
+		s.add("ALTER TABLE %s RENAME CONSTRAINT %s TO %s", t, ident(m.c.nnName), ident(b.aside(m)))
+		s.add("ALTER TABLE %s ADD CONSTRAINT %s NOT NULL %s", t, ident(m.c.nnName), come)
+	default:
+		s.add("ALTER TABLE %s ALTER COLUMN %s SET NOT NULL", t, come)
+	}
+	if m.c.notNull || uuid || !to.old {
+		s.add("ALTER TABLE %s DROP CONSTRAINT IF EXISTS %s", t, ident(b.checkName(m, to)))
+	}
+}
+
 // swapColumn exchanges the names of two columns, and what is a column's own.
 func (b *builder) swapColumn(s *script, m *member, to, from side) {
 	t, name := m.t.ident(), ident(m.c.name)
@@ -167,26 +198,11 @@ func (b *builder) swapColumn(s *script, m *member, to, from side) {
 	if !uuid && (m.c.def != "" || m.root) {
 		s.add("ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT", t, name)
 	}
-	if m.c.notNull {
-		switch {
-		case !uuid || !m.root || to.old:
-			s.add("ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL", t, name)
-		case m.c.nnName != "":
-			s.add("ALTER TABLE %s RENAME CONSTRAINT %s TO %s", t, ident(m.c.nnName), ident(suffixed(m.c.nnName, oldSuffix, uint32(m.c.num))))
-		}
-		switch {
-		case uuid && m.root && to.old:
-			if m.c.nnName != "" {
-				s.add("ALTER TABLE %s RENAME CONSTRAINT %s TO %s", t, ident(suffixed(m.c.nnName, oldSuffix, uint32(m.c.num))), ident(m.c.nnName))
-			}
-		case m.c.nnName != "":
-			s.add("ALTER TABLE %s ADD CONSTRAINT %s NOT NULL %s", t, ident(m.c.nnName), come)
-		default:
-			s.add("ALTER TABLE %s ALTER COLUMN %s SET NOT NULL", t, come)
-		}
+	if m.c.notNull && (!uuid || !m.root || to.old) {
+		s.add("ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL", t, name)
 	}
-	if m.c.notNull || uuid || !to.old {
-		s.add("ALTER TABLE %s DROP CONSTRAINT IF EXISTS %s", t, ident(b.checkName(m, to)))
+	if m.c.notNull && uuid && m.root && to.old && m.c.nnName != "" {
+		s.add("ALTER TABLE %s RENAME CONSTRAINT %s TO %s", t, ident(b.aside(m)), ident(m.c.nnName))
 	}
 	s.add("ALTER TABLE %s RENAME COLUMN %s TO %s", t, name, gone)
 	s.add("ALTER TABLE %s RENAME COLUMN %s TO %s", t, come, name)
@@ -252,7 +268,7 @@ func (b *builder) takeSide(s *script, t *table, to, from side) {
 		for num, target := range i.stats {
 			s.add("ALTER INDEX %s ALTER COLUMN %d SET STATISTICS %d", full, num, target)
 		}
-		if i.replica {
+		if i.replica && i.constraint != "" {
 			s.add("ALTER TABLE %s REPLICA IDENTITY USING INDEX %s", t.ident(), ident(i.name))
 		}
 		if i.clustered {

@@ -60,7 +60,9 @@ func (b *builder) addView(ctx context.Context, oid uint32, kind string) error {
 		view  uint32
 		kind  string
 	}
-	users, err := pgx.CollectRows(rows, pgx.RowToStructByPos[user])
+	users, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (u user, err error) {
+		return u, row.Scan(&u.class, &u.oid, &u.what, &u.view, &u.kind)
+	})
 	if err != nil {
 		return err
 	}

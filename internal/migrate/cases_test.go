@@ -64,7 +64,7 @@ func TestBigintKeys(t *testing.T) {
 				t.Parallel()
 				c := k.scene(t, s)
 				table := k.options.Table
-				c.stages(k.options, k.data)
+				c.stages(k.options, k.data, 1)
 				before, schema := c.data(k.data), snapshot(t, s, c.url)
 				c.apply(k.options)
 				if got := c.data(k.data); got != before {

@@ -56,6 +56,9 @@ func (b *builder) define(ctx context.Context, t *table, name func(*member) strin
 				return d, nil
 			}
 		}
+		if name(m) == m.c.name {
+			continue
+		}
 		if _, err := tx.Exec(ctx, fmt.Sprintf("ALTER TABLE %s RENAME COLUMN %s TO %s", clone, ident(m.c.name), ident(name(m)))); err != nil {
 			return d, err
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -176,11 +177,15 @@ func (y *yesFlag) confirm(env *environment, question string) error {
 	if y.Yes {
 		return nil
 	}
+	silent := usageError{errors.New("this changes the database: say --yes where there is no terminal to ask on")}
 	if !isTerminal(env.in) {
-		return usageError{errors.New("this changes the database: say --yes where there is no terminal to ask on")}
+		return silent
 	}
 	fmt.Fprintf(env.err, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(env.in).ReadString('\n')
+	if errors.Is(err, io.EOF) { // /dev/null looks like a terminal
+		return silent
+	}
 	if err != nil {
 		return err
 	}

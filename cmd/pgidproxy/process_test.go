@@ -131,6 +131,12 @@ func (p *process) end(t *testing.T, signal os.Signal) int {
 // wait returns the exit code.
 func (p *process) wait(t *testing.T) int {
 	t.Helper()
+	return p.waitFor(t, patience)
+}
+
+// waitFor is wait with another bound.
+func (p *process) waitFor(t *testing.T, patience time.Duration) int {
+	t.Helper()
 	timer := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
 	defer timer.Stop()
 	for {

@@ -42,20 +42,24 @@ func (b *builder) replacing(t *table) []*member {
 func (b *builder) buildColumns(ctx context.Context) error {
 	before := side{suffix: newSuffix, column: b.newName, defs: map[uint32]definitions{}}
 	after := side{suffix: oldSuffix, column: b.oldName, defs: map[uint32]definitions{}, old: true}
+	stay := side{suffix: oldSuffix, defs: map[uint32]definitions{}, old: true} // as they are called before the swap
 	var tables []*table
 	for _, t := range b.family.tables() {
 		if len(b.replacing(t)) == 0 {
 			continue
 		}
 		tables = append(tables, t)
-		if len(b.plan.Blockers) > 0 {
-			continue
-		}
 		var err error
-		if before.defs[t.oid], err = b.define(ctx, t, b.newName, true); err != nil {
-			return err
+		if before.defs[t.oid], err = b.define(ctx, t, b.newName, true); err == nil {
+			after.defs[t.oid], err = b.define(ctx, t, b.oldName, false)
 		}
-		if after.defs[t.oid], err = b.define(ctx, t, b.oldName, false); err != nil {
+		if err == nil {
+			stay.defs[t.oid], err = b.define(ctx, t, func(m *member) string { return m.c.name }, false)
+		}
+		if err != nil && len(b.plan.Blockers) > 0 {
+			return nil // it may be for their reason: there are no steps to show
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -72,14 +76,8 @@ func (b *builder) buildColumns(ctx context.Context) error {
 		add(b.copyIndexes(t, before, false)...)
 		add(b.copyChecks(t, before)...)
 	}
-	if b.options.Target == UUIDv7 && len(b.plan.Blockers) == 0 {
-		// The old key stays unique after the swap.
-		stay := side{suffix: oldSuffix, defs: map[uint32]definitions{}, old: true}
-		var err error
-		if stay.defs[b.key.t.oid], err = b.define(ctx, b.key.t, func(m *member) string { return m.c.name }, false); err != nil {
-			return err
-		}
-		add(b.copyIndexes(b.key.t, stay, true)...)
+	if b.options.Target == UUIDv7 {
+		add(b.copyIndexes(b.key.t, stay, true)...) // the old key stays unique after the swap
 	}
 	add(b.copyForeign(before)...)
 	for _, t := range tables {

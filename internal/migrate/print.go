@@ -71,6 +71,10 @@ func (p *Plan) Print(w io.Writer) error {
 		total += s.Estimate()
 	}
 	out.f("\nabout %s on an idle server\n", max(total, time.Second))
+	if len(p.Steps) == 0 {
+		out.f("the steps can be told once what is BLOCKED is resolved\n")
+		return out.err
+	}
 	printSteps(out, "apply", p.Steps, p.Options)
 	printSteps(out, "rollback after the swap (then the steps above are undone)", p.Back, p.Options)
 	printSteps(out, "finish", p.Finish, p.Options)
@@ -81,6 +85,9 @@ func (p *Plan) Print(w io.Writer) error {
 }
 
 func printSteps(out *printer, title string, steps []Step, o Options) {
+	if len(steps) == 0 {
+		return
+	}
 	out.f("\n%s\n", title)
 	for i := range steps {
 		s := &steps[i]
@@ -102,11 +109,11 @@ func printSteps(out *printer, title string, steps []Step, o Options) {
 			out.f("       %s;\n", strings.ReplaceAll(sql, "\n", "\n       "))
 		}
 		for _, c := range s.Checks {
-			when := "then"
+			when := "fails"
 			if c.Before {
-				when = "first"
+				when = "changes nothing"
 			}
-			out.f("     checks %s: %s\n", when, strings.ReplaceAll(strings.ReplaceAll(c.Wrong, "%d", "0"), "\n", " "))
+			out.f("     %s if %s\n", when, strings.ReplaceAll(strings.ReplaceAll(c.Wrong, "%d", "any"), "\n", " "))
 		}
 	}
 }
@@ -185,5 +192,5 @@ func (p *Plan) scriptStep(out *printer, s Step) {
 }
 
 func (p *printer) scriptCheck(c Check) {
-	p.f("DO $check$ BEGIN IF (%s) <> 0 THEN RAISE EXCEPTION USING MESSAGE = %s; END IF; END $check$;\n", c.SQL, literal(strings.ReplaceAll(c.Wrong, "%d", "some")))
+	p.f("DO $check$ BEGIN IF (%s) <> 0 THEN RAISE EXCEPTION USING MESSAGE = %s; END IF; END $check$;\n", c.SQL, literal(strings.ReplaceAll(c.Wrong, "%d", "any")))
 }

@@ -82,7 +82,8 @@ func (r *Runner) fill(ctx context.Context, s Step) error {
 // in the same transaction.
 func (r *Runner) batch(ctx context.Context, f *Fill, first, end int64) (n int64, err error) {
 	err = pgx.BeginFunc(ctx, r.Conn, func(tx pgx.Tx) error {
-		set := fmt.Sprintf("SET LOCAL lock_timeout = %d", r.job.Plan.Options.LockTimeout.Milliseconds())
+		set := fmt.Sprintf("SET LOCAL lock_timeout = %d; SET LOCAL idle_in_transaction_session_timeout = %d",
+			r.job.Plan.Options.LockTimeout.Milliseconds(), r.idle().Milliseconds())
 		if f.Replica {
 			set += "; SET LOCAL session_replication_role = replica"
 		}

@@ -167,11 +167,16 @@ func TestLocksAreNotWaitedForLong(t *testing.T) {
 				longest = max(longest, time.Since(begin))
 			}
 		}()
-		time.AfterFunc(3*time.Second, func() { _, _ = holder.Exec(ctx, "COMMIT") })
+		released := make(chan struct{})
+		time.AfterFunc(3*time.Second, func() {
+			defer close(released)
+			_, _ = holder.Exec(ctx, "COMMIT")
+		})
 		begin := time.Now()
 		c.apply(migrate.Options{Table: "p", LockTimeout: 300 * time.Millisecond, Retries: 1000})
 		close(stop)
 		<-done
+		<-released
 		t.Logf("applied in %s, the longest write took %s", time.Since(begin), longest)
 		if time.Since(begin) < 2*time.Second {
 			t.Error("the job did not wait for the lock")

@@ -39,12 +39,21 @@ func (r *Runner) change(ctx context.Context, s Step, save func(pgx.Tx) error) er
 	}
 }
 
+// idle is how long a transaction with locks may stand still.
+func (r *Runner) idle() time.Duration {
+	return max(r.job.Plan.Options.LockTimeout, time.Second)
+}
+
 func (r *Runner) attempt(ctx context.Context, s Step, save func(pgx.Tx) error) error {
 	tx, err := r.Conn.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback(ctx) }()
+	// A run that stands still must not hold locks: the server ends it.
+	if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL idle_in_transaction_session_timeout = %d", r.idle().Milliseconds())); err != nil {
+		return err
+	}
 	if err := r.lock(ctx, tx, s.Mode, s.Tables); err != nil {
 		return err
 	}

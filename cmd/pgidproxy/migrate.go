@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,9 +50,14 @@ type wish struct {
 	FireTriggers   bool          `help:"Filling the new columns may fire the tables' triggers."`
 	Batch          int           `default:"5000" help:"Largest number of rows that are filled at a time."`
 	Pause          time.Duration `default:"0s" help:"Pause after each batch."`
-	LockTimeout    time.Duration `default:"2s" help:"Longest that a statement waits for a lock while others wait behind it."`
 	MaxLag         time.Duration `default:"10s" help:"Lag of replicas beyond which filling waits."`
-	Retries        int           `default:"60" help:"Attempts to get a lock before the run ends."`
+	lockFlags
+}
+
+// lockFlags say how a job takes its locks.
+type lockFlags struct {
+	LockTimeout time.Duration `default:"2s" help:"Longest that others are kept waiting by a lock, while it is waited for and while it is held."`
+	Retries     int           `default:"60" help:"Attempts to get a lock before the run ends."`
 }
 
 func (w *wish) options(table string) migrate.Options {
@@ -62,8 +68,16 @@ func (w *wish) options(table string) migrate.Options {
 
 // Validate checks the numbers.
 func (w *wish) Validate() error {
-	if w.Batch < 1 || w.Retries < 1 || w.LockTimeout < time.Millisecond || w.Pause < 0 {
-		return errors.New("--batch, --retries and --lock-timeout must be above zero")
+	if w.Batch < 1 || w.Pause < 0 || w.MaxLag <= 0 {
+		return errors.New("--batch and --max-lag must be above zero, and --pause not below")
+	}
+	return w.lockFlags.Validate()
+}
+
+// Validate checks the numbers.
+func (p *lockFlags) Validate() error {
+	if p.Retries < 1 || p.LockTimeout < 10*time.Millisecond {
+		return errors.New("--retries must be above zero, and --lock-timeout at least 10ms")
 	}
 	return nil
 }
@@ -222,8 +236,15 @@ func (c *migrateApply) Run(env *environment) error {
 			if err := r.Start(env.ctx, p); err != nil {
 				return err
 			}
-		} else if err := c.confirm(env, fmt.Sprintf("Go on with the migration of %s to %s?", job.Plan.Table, job.Plan.Options.Target)); err != nil {
-			return err
+		} else {
+			o := c.options(r.Table)
+			if d := o.Differs(job.Plan.Options); d != "" {
+				return fmt.Errorf("a migration of %s %s has begun: go on with that, or roll it back first", job.Plan.Table, d)
+			}
+			if err := c.confirm(env, fmt.Sprintf("Go on with the migration of %s to %s?", job.Plan.Table, job.Plan.Options.Target)); err != nil {
+				return err
+			}
+			r.Pace(o)
 		}
 		if err := r.Apply(env.ctx); err != nil {
 			return err
@@ -235,6 +256,7 @@ func (c *migrateApply) Run(env *environment) error {
 
 type migrateRollback struct {
 	tableFlag
+	lockFlags
 	yesFlag
 }
 
@@ -247,6 +269,7 @@ func (c *migrateRollback) Run(env *environment) error {
 		if err := c.confirm(env, fmt.Sprintf("Undo the migration of %s?", job.Plan.Table)); err != nil {
 			return err
 		}
+		r.Pace(migrate.Options{LockTimeout: c.LockTimeout, Retries: c.Retries})
 		if err := r.Rollback(env.ctx); err != nil {
 			return err
 		}
@@ -257,6 +280,7 @@ func (c *migrateRollback) Run(env *environment) error {
 
 type migrateFinish struct {
 	tableFlag
+	lockFlags
 	yesFlag
 }
 
@@ -269,6 +293,7 @@ func (c *migrateFinish) Run(env *environment) error {
 		if err := c.confirm(env, fmt.Sprintf("Drop what the way back of %s needs? There is none afterwards.", job.Plan.Table)); err != nil {
 			return err
 		}
+		r.Pace(migrate.Options{LockTimeout: c.LockTimeout, Retries: c.Retries})
 		if err := r.Finish(env.ctx); err != nil {
 			return err
 		}
@@ -311,6 +336,7 @@ type jobReport struct {
 	Started time.Time `json:"started"`
 	Changed time.Time `json:"changed"`
 	Error   string    `json:"error"`
+	Running string    `json:"running"` // who is at work in the database; "": nobody, the job waits to be run again
 }
 
 // Run shows what is recorded.
@@ -324,10 +350,14 @@ func (c *migrateStatus) Run(env *environment) error {
 	if err != nil {
 		return fmt.Errorf("read pgid.migration_jobs: %w", err)
 	}
+	running, err := migrate.Running(env.ctx, conn)
+	if err != nil {
+		return err
+	}
 	reports := []jobReport{}
 	for _, j := range jobs {
 		step, steps, name := j.At()
-		reports = append(reports, jobReport{j.Plan.Table, j.Plan.Options.Target, j.Stage, step, steps, name, j.Started.UTC(), j.Changed.UTC(), j.Error})
+		reports = append(reports, jobReport{j.Plan.Table, j.Plan.Options.Target, j.Stage, step, steps, name, j.Started.UTC(), j.Changed.UTC(), j.Error, running})
 	}
 	if c.JSON {
 		return printJSON(env, reports)
@@ -339,6 +369,9 @@ func (c *migrateStatus) Run(env *environment) error {
 		if r.Error != "" {
 			fmt.Fprintf(w, "error: %s\n", r.Error)
 		}
+	}
+	if len(reports) > 0 {
+		fmt.Fprintf(w, "at work: %s\n", cmp.Or(running, "nobody"))
 	}
 	return w.Flush()
 }

@@ -50,13 +50,28 @@ func (b *builder) narrow() Step {
 	return s
 }
 
+// ready says what must be so before finish: nobody writes by the place of columns
+// that finish changes. What it has counted it forgets, so that it can be tried
+// again when the writers have been changed.
+func (b *builder) ready(tables []*table) (l []Check) {
+	for _, t := range tables {
+		seq := b.counter(t)
+		l = append(l, Check{
+			SQL: fmt.Sprintf("WITH was AS MATERIALIZED (SELECT is_called, last_value FROM %s), forget AS MATERIALIZED (SELECT setval(%s, 1, false) FROM was) SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM was, forget", seq, literal(seq)),
+			Wrong: "%d rows were inserted into " + t.ident() + " without a list of columns since the swap. Such an INSERT is understood until finish, and means other columns afterwards: " +
+				"have it name its columns, then run finish again, which counts from now on",
+		})
+	}
+	return l
+}
+
 // finish drops what the way back needs.
 func (b *builder) finish(tables []*table) []Step {
 	var l []Step
 	for _, t := range slices.Backward(tables) {
 		s := Step{Name: "drop the old columns of " + t.ident(), Kind: kindChange, Mode: accessExclusive, Tables: []string{t.ident()},
 			Note: "their indexes go with them; the space is free after VACUUM and updates"}
-		s.SQL = append(s.SQL, fmt.Sprintf("DROP TRIGGER %s ON %s", triggerName, t.ident()), "DROP FUNCTION "+b.function(t)+"()")
+		s.SQL = append(s.SQL, fmt.Sprintf("DROP TRIGGER %s ON %s", triggerName, t.ident()), "DROP FUNCTION "+b.function(t)+"()", "DROP SEQUENCE "+b.counter(t))
 		for _, m := range b.replacing(t) {
 			if m.root && b.options.Target == UUIDv7 && m.c.sequence.owned && m.c.identity == "" && !b.options.DropSequence {
 				s.SQL = append(s.SQL, fmt.Sprintf("ALTER SEQUENCE %s OWNED BY NONE", m.c.sequence.ident()))

@@ -68,7 +68,16 @@ func (b *builder) buildColumns(ctx context.Context) error {
 	for _, t := range tables {
 		add(b.addColumns(t))
 	}
-	for _, t := range tables {
+	// The key's table comes first, and again where it refers to itself.
+	refers := func(m *member) bool { return m.replace && !m.root }
+	add(b.fill(tables[0]))
+	if b.options.Target == UUIDv7 && slices.ContainsFunc(b.family.members, refers) {
+		add(Step{Name: "wait for older transactions", Kind: kindSettle, Note: "those that could still write references without knowing all UUIDs; nobody waits for this but the job"})
+		if slices.ContainsFunc(b.replacing(tables[0]), refers) {
+			add(b.fill(tables[0]))
+		}
+	}
+	for _, t := range tables[1:] {
 		add(b.fill(t))
 	}
 	for _, t := range tables {
@@ -83,10 +92,25 @@ func (b *builder) buildColumns(ctx context.Context) error {
 	for _, t := range tables {
 		add(analyze(t))
 	}
+	for _, m := range b.family.members {
+		if m.replace {
+			p.Held = append(p.Held, Held{m.t.oid, m.c.name, m.root})
+			p.Own = append(p.Own, b.checkName(m, before), b.checkName(m, after))
+		}
+	}
+	if b.options.Target == UUIDv7 {
+		for _, i := range b.key.t.indexes {
+			p.Own = append(p.Own, suffixed(i.name, stay.suffix, i.oid))
+		}
+	}
+	var err error
+	if p.Known, err = p.users(ctx, b.conn, true); err != nil {
+		return err
+	}
 	swap := b.swap(before, after)
 	add(waitStep("before the swap"), swap)
 	p.Back = b.back(tables, before, after)
-	p.Finish = b.finish(tables)
+	p.Finish, p.Ready = b.finish(tables), b.ready(tables)
 	if b.options.Target != UUIDv7 {
 		for _, m := range b.family.members {
 			if m.replace {
@@ -117,39 +141,71 @@ func (b *builder) function(t *table) string { return fmt.Sprintf("pgid.migrate_%
 
 const triggerName = `"~pgidproxy migrate"` // sorts behind the others, so that it sees what they did
 
+// counter is a sequence that counts the rows that came after the swap by INSERT
+// without a list of columns.
+func (b *builder) counter(t *table) string { return fmt.Sprintf("pgid.migrate_%d_listless", t.oid) }
+
 // keeper is the function that keeps the columns of a table equal: from those in
 // use to those of the side that is not.
+//
+// After the swap nobody knows the old columns by name, but an INSERT without a list
+// of columns still writes there, where they always were: its values go to where
+// they are meant.
 func (b *builder) keeper(t *table, to side) string {
 	var body strings.Builder
+	definer, listless := "", false
 	for _, m := range b.replacing(t) {
-		from, into := "NEW."+ident(m.c.name), "NEW."+ident(to.column(m))
 		switch {
-		case b.options.Target != UUIDv7 && !to.old:
-			fmt.Fprintf(&body, "  %s := %s;\n", into, from)
 		case b.options.Target != UUIDv7:
-			least, most := bounds(m.c.typ)
-			fmt.Fprintf(&body, "  %s := CASE WHEN %s BETWEEN %d AND %d THEN %[2]s END;\n", into, from, least, most)
-		case m.root && !to.old:
+			b.keepNumber(&body, m, to)
+			listless = listless || to.old
+		case m.root && to.old: // its old key still has its sequence
+		case m.root:
+			into := "NEW." + ident(to.column(m))
 			fmt.Fprintf(&body, "  IF TG_OP = 'INSERT' THEN %s := %s; ELSIF OLD.%s IS NOT NULL THEN %[1]s := OLD.%[3]s; END IF;\n", into, b.make, ident(to.column(m)))
-		case m.root: // its old key still has its sequence
 		default:
-			r := b.key
-			theirs, ours := ident(r.c.name), ident(to.column(r))
-			self := ""
-			if m.t == r.t {
-				// The row itself is not there yet.
-				self = fmt.Sprintf("  IF %s = NEW.%s THEN %s := NEW.%s; END IF;\n", from, theirs, into, ours)
-			}
-			fmt.Fprintf(&body, "  IF %s IS NULL THEN %s := NULL;\n  ELSIF TG_OP = 'INSERT' OR %[2]s IS NULL OR %[1]s IS DISTINCT FROM OLD.%[3]s THEN\n    %[2]s := (SELECT r.%[4]s FROM %[5]s r WHERE r.%[6]s = %[1]s);\n  END IF;\n%[7]s",
-				from, into, ident(m.c.name), ours, r.t.ident(), theirs, self)
+			b.keepUUID(&body, m, to)
+			listless = listless || to.old
+			definer = " SECURITY DEFINER" // who writes here may not be allowed to read there
 		}
 	}
-	definer := ""
-	if b.options.Target == UUIDv7 && slices.ContainsFunc(b.replacing(t), func(m *member) bool { return !m.root }) {
-		definer = " SECURITY DEFINER" // who writes here may not be allowed to read there
+	declare := ""
+	if listless {
+		declare = "DECLARE listless boolean := false;\n"
+		fmt.Fprintf(&body, "  IF listless THEN PERFORM nextval(%s); END IF;\n", literal(b.counter(t)))
+		definer = " SECURITY DEFINER" // nor to count
 	}
-	return fmt.Sprintf("CREATE OR REPLACE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql%s SET search_path = pg_catalog AS $pgid$\nBEGIN\n%s  RETURN NEW;\nEND\n$pgid$",
-		b.function(t), definer, body.String())
+	return fmt.Sprintf("CREATE OR REPLACE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql%s SET search_path = pg_catalog AS $pgid$\n%sBEGIN\n%s  RETURN NEW;\nEND\n$pgid$",
+		b.function(t), definer, declare, body.String())
+}
+
+func (b *builder) keepNumber(body *strings.Builder, m *member, to side) {
+	from, into := "NEW."+ident(m.c.name), "NEW."+ident(to.column(m))
+	if !to.old {
+		fmt.Fprintf(body, "  %s := %s;\n", into, from)
+		return
+	}
+	least, most := bounds(m.c.typ)
+	fmt.Fprintf(body, "  IF TG_OP = 'INSERT' AND %[1]s IS NOT NULL THEN %[2]s := %[1]s; listless := true; END IF;\n  %[1]s := CASE WHEN %[2]s BETWEEN %[3]d AND %[4]d THEN %[2]s END;\n", into, from, least, most)
+}
+
+// keepUUID looks a reference up by the other key of what it refers to.
+func (b *builder) keepUUID(body *strings.Builder, m *member, to side) {
+	from, into := "NEW."+ident(m.c.name), "NEW."+ident(to.column(m))
+	r := b.key
+	theirs, ours := ident(r.c.name), ident(to.column(r))
+	self, listlessSelf := "", ""
+	if m.t == r.t {
+		// The row itself is not there yet.
+		self = fmt.Sprintf("  IF %s = NEW.%s THEN %s := NEW.%s; END IF;\n", from, theirs, into, ours)
+		listlessSelf = fmt.Sprintf(" IF %s = NEW.%s THEN %s := NEW.%s; END IF;", into, ours, from, theirs)
+	}
+	if to.old {
+		fmt.Fprintf(body, "  IF TG_OP = 'INSERT' AND %s IS NULL AND %s IS NOT NULL THEN\n    %[1]s := (SELECT r.%[3]s FROM %[4]s r WHERE r.%[5]s = %[2]s);%[6]s listless := true;\n  END IF;\n",
+			from, into, theirs, r.t.ident(), ours, listlessSelf)
+	}
+	fmt.Fprintf(body, "  IF %s IS NULL THEN %s := NULL;\n  ELSIF TG_OP = 'INSERT' OR %[2]s IS NULL OR %[1]s IS DISTINCT FROM OLD.%[3]s THEN\n    %[2]s := (SELECT r.%[4]s FROM %[5]s r WHERE r.%[6]s = %[1]s);\n  END IF;\n%[7]s",
+		from, into, ident(m.c.name), ours, r.t.ident(), theirs, self)
 }
 
 func (b *builder) addColumns(t *table) Step {

@@ -30,6 +30,9 @@ func (b *builder) buildDefault(ctx context.Context) error {
 		}
 	}
 	for _, r := range relations {
+		same := defaultIs(r.name, k.name, r.def, r.identity)
+		same.Before = true
+		swap.Checks = append(swap.Checks, same)
 		swap.SQL = append(swap.SQL, fmt.Sprintf("ALTER TABLE ONLY %s ALTER COLUMN %s SET DEFAULT %s", r.name, col, b.make))
 		switch {
 		case r.def != "":

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -33,6 +34,23 @@ type Options struct {
 	Schema        string        `json:"functions_schema"`     // of our functions; "" where they are not installed
 }
 
+// Differs says in what the end that is wanted differs from that of options with
+// which a job was begun; "" is nothing.
+func (o Options) Differs(begun Options) string {
+	column := o.Column != "" && o.Column != begun.Column
+	switch {
+	case o.Target != begun.Target:
+		return "to " + begun.Target
+	case column:
+		return "of column " + cmp.Or(begun.Column, "that counts up")
+	case o.CreatedAt != begun.CreatedAt:
+		return "with --created-at " + cmp.Or(begun.CreatedAt, "not given")
+	case o.DropSequence != begun.DropSequence:
+		return fmt.Sprintf("with --keep-sequence=%t", !begun.DropSequence)
+	}
+	return ""
+}
+
 // Kinds of steps.
 const (
 	kindChange   = "change"   // one transaction under locks
@@ -40,6 +58,7 @@ const (
 	kindIndex    = "index"    // CREATE INDEX CONCURRENTLY
 	kindValidate = "validate" // statements that read all and lock little, each by itself
 	kindWait     = "wait"     // for proxies to know
+	kindSettle   = "settle"   // for older transactions to end
 )
 
 // A Step is one thing that a job does.
@@ -49,13 +68,22 @@ type Step struct {
 	SQL    []string `json:"sql,omitempty"`
 	Mode   string   `json:"mode,omitempty"`   // lock that is taken on Tables first
 	Tables []string `json:"tables,omitempty"` // in the order of their locks
+	Views  []View   `json:"views,omitempty"`  // that are locked before, readers of others first
 	Note   string   `json:"note,omitempty"`   // what to know about it
 	Checks []Check  `json:"checks,omitempty"`
 	Undo   []string `json:"undo,omitempty"` // each by itself; does no harm where nothing was done
 	Fill   *Fill    `json:"fill,omitempty"`
 	Index  string   `json:"index,omitempty"`
+	Guard  bool     `json:"guard,omitempty"` // refused where the columns have users that the plan does not know
 	Bytes  int64    `json:"bytes,omitempty"` // that are read or written
 	Rows   int64    `json:"rows,omitempty"`
+}
+
+// A View is one that is locked.
+type View struct {
+	Kind  string `json:"kind"` // VIEW or MATERIALIZED VIEW
+	Name  string `json:"name"`
+	Owner string `json:"owner"`
 }
 
 // A Check is a query on the tables themselves that must give 0 after a step, or
@@ -97,6 +125,10 @@ type Plan struct {
 	Back      []Step     `json:"back"`   // from after the swap to before it
 	Finish    []Step     `json:"finish"` // drops what was kept
 	Refuse    []Check    `json:"refuse"` // what makes a rollback impossible after the swap
+	Ready     []Check    `json:"ready"`  // what must be so for finish to begin
+	Held      []Held     `json:"held"`
+	Own       []string   `json:"own"`   // checks and indexes of the job on columns in use
+	Known     []string   `json:"known"` // what used the columns when the plan was made
 }
 
 func (p *Plan) block(format string, args ...any) {

@@ -36,7 +36,7 @@ func (s *Step) locks(o Options) string {
 	case s.Kind == kindFill:
 		return "ROW EXCLUSIVE, and the rows of one batch"
 	case s.Kind == kindChange && len(s.Tables) > 0:
-		return fmt.Sprintf("%s on %s, waited for at most %s", s.Mode, strings.Join(s.Tables, ", "), o.LockTimeout)
+		return fmt.Sprintf("%s on %s, no longer than others wait %s", s.Mode, strings.Join(s.locked(), ", "), o.LockTimeout)
 	}
 	return ""
 }

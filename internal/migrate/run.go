@@ -40,10 +40,11 @@ type Runner struct {
 	Polls time.Duration
 	Table string // as the server writes it; valid after Open
 
-	job   *Job
-	stop  context.Context // done: end after what is being done
-	at    Progress
-	pages int64
+	job      *Job
+	stop     context.Context // done: end after what is being done
+	at       Progress
+	pages    int64
+	deadlock time.Duration // before others look for one
 }
 
 // A BlockedError is returned where a plan has blockers: nothing was changed.
@@ -59,6 +60,7 @@ var ErrNoJob = errors.New("there is no migration of this table")
 // Open makes the session ready, takes the lock and loads the job of a table, nil
 // if there is none.
 func (r *Runner) Open(ctx context.Context, tableName string) (*Job, error) {
+	var deadlock int
 	oid, err := resolve(ctx, r.Conn, tableName)
 	if err != nil {
 		return nil, err
@@ -72,6 +74,10 @@ func (r *Runner) Open(ctx context.Context, tableName string) (*Job, error) {
 	if err := r.Conn.QueryRow(ctx, "SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1", oid).Scan(&r.Table); err != nil {
 		return nil, err
 	}
+	if err := r.Conn.QueryRow(ctx, "SELECT setting::int FROM pg_settings WHERE name = 'deadlock_timeout'").Scan(&deadlock); err != nil {
+		return nil, err
+	}
+	r.deadlock = time.Duration(deadlock) * time.Millisecond * 8 / 10
 	r.job, err = loadJob(ctx, r.Conn, oid)
 	return r.job, err
 }
@@ -81,11 +87,19 @@ func (r *Runner) Start(ctx context.Context, p *Plan) error {
 	if len(p.Blockers) > 0 {
 		return &BlockedError{p}
 	}
-	r.job = &Job{Relation: p.OID, Stage: Preparing, Plan: p}
+	r.job = &Job{Relation: p.OID, Stage: Preparing, Plan: p, Known: append([]string{}, p.Known...)}
 	if err := r.job.create(ctx, r.Conn); err != nil {
 		return fmt.Errorf("record the job: %w", err)
 	}
 	return nil
+}
+
+// Pace has the job go on as fast and as patiently as these options say, instead of
+// those that it began with.
+func (r *Runner) Pace(o Options) {
+	p := &r.job.Plan.Options
+	p.Batch, p.Pause, p.MaxLag = cmp.Or(o.Batch, p.Batch), o.Pause, cmp.Or(o.MaxLag, p.MaxLag)
+	p.LockTimeout, p.Retries = cmp.Or(o.LockTimeout, p.LockTimeout), cmp.Or(o.Retries, p.Retries)
 }
 
 // Apply does what is left up to the swap. It ends early, to be run again, when
@@ -187,6 +201,11 @@ func (r *Runner) Finish(ctx context.Context) error {
 	return r.noting(ctx, func(ctx context.Context) error {
 		steps := r.job.Plan.Finish
 		if r.job.Stage == Swapped {
+			for _, c := range r.job.Plan.Ready {
+				if err := r.check(ctx, r.Conn, c); err != nil {
+					return fmt.Errorf("finish refused: %w", err)
+				}
+			}
 			r.job.Stage, r.job.Step = Finishing, 0
 			if err := r.job.save(ctx, r.Conn); err != nil {
 				return err
@@ -231,20 +250,26 @@ func (r *Runner) step(ctx context.Context, s Step, n, of int, done func(), unnam
 	work := context.WithoutCancel(ctx)
 	switch s.Kind {
 	case kindChange:
-		err = r.change(work, s, func(tx pgx.Tx) error {
-			was := *r.job
+		was := *r.job
+		err = r.change(work, s, func(tx pgx.Tx) (err error) {
 			done()
-			err := r.job.save(work, tx)
-			if err == nil && unname {
-				err = r.unname(work, tx)
+			if s.Guard && r.job.Stage == Swapped {
+				if r.job.Known, err = r.job.Plan.users(work, tx, false); err != nil {
+					return err
+				}
 			}
-			if err != nil {
-				*r.job = was
+			if err = r.job.save(work, tx); err == nil && unname {
+				err = r.unname(work, tx)
 			}
 			return err
 		})
+		if err != nil {
+			*r.job = was
+		}
 	case kindWait:
 		err = r.wait(ctx)
+	case kindSettle:
+		err = r.settle(ctx)
 	case kindFill:
 		err = r.fill(work, s)
 	case kindIndex:
@@ -292,100 +317,6 @@ func (r *Runner) check(ctx context.Context, q querier, c Check) error {
 		return &WrongError{fmt.Sprintf(c.Wrong, n), c.Before}
 	}
 	return &WrongError{c.Wrong, c.Before}
-}
-
-// name tells proxies not to fill the job's tables.
-func (r *Runner) name(ctx context.Context) error {
-	var oids []uint32
-	for _, t := range r.job.Plan.Relations {
-		oids = append(oids, t.OID)
-	}
-	_, err := r.Conn.Exec(ctx, "INSERT INTO pgid.migrations (relation, job) SELECT unnest($1::oid[])::regclass, $2::oid::regclass ON CONFLICT (relation) DO NOTHING", oids, r.job.Relation)
-	return err
-}
-
-func (r *Runner) unname(ctx context.Context, tx execer) error {
-	_, err := tx.Exec(ctx, "DELETE FROM pgid.migrations WHERE job = $1::oid", r.job.Relation)
-	return err
-}
-
-func (r *Runner) wait(ctx context.Context) error {
-	if err := r.name(context.WithoutCancel(ctx)); err != nil {
-		return err
-	}
-	return sleep(ctx, cmp.Or(r.Polls, polls))
-}
-
-// each runs statements by themselves. They can be broken off: they are whole or
-// not at all.
-func (r *Runner) each(ctx context.Context, statements []string) error {
-	for _, sql := range statements {
-		if err := r.breakable(ctx, sql); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// breakable runs a statement that is cancelled, without loss of the connection,
-// when ctx is done.
-func (r *Runner) breakable(ctx context.Context, sql string) error {
-	over := make(chan struct{})
-	defer close(over)
-	go func() {
-		select {
-		case <-ctx.Done():
-			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-			defer cancel()
-			_ = r.Conn.PgConn().CancelRequest(bounded)
-		case <-over:
-		}
-	}()
-	_, err := r.Conn.Exec(context.WithoutCancel(ctx), sql, pgx.QueryExecModeSimpleProtocol)
-	if err != nil && ctx.Err() != nil && code(err) == "57014" {
-		return errInterrupted
-	}
-	return err
-}
-
-// index builds an index unless it is there; what a run that was killed has left
-// is dropped first.
-func (r *Runner) index(ctx context.Context, s Step) error {
-	for {
-		var there, valid bool
-		err := r.Conn.QueryRow(context.WithoutCancel(ctx), "SELECT count(*) > 0, coalesce(bool_and(indisvalid AND indisready), false) FROM pg_index WHERE indexrelid = to_regclass($1)", s.Index).Scan(&there, &valid)
-		if err != nil || valid {
-			return err
-		}
-		if there {
-			if err := r.breakable(ctx, "DROP INDEX CONCURRENTLY "+s.Index); err != nil {
-				return err
-			}
-		}
-		err = r.each(ctx, s.SQL)
-		if _, rerr := r.Conn.Exec(context.WithoutCancel(ctx), "SET default_tablespace = ''"); err == nil {
-			err = rerr
-		}
-		if code(err) != "40P01" { // two builds may wait for one another
-			return err
-		}
-	}
-}
-
-func (r *Runner) undo(ctx context.Context, s Step) error {
-	work := context.WithoutCancel(ctx)
-	if s.Kind == kindIndex {
-		return r.each(work, s.Undo)
-	}
-	for _, sql := range s.Undo {
-		if err := r.change(work, Step{SQL: []string{sql}, Mode: accessExclusive, Tables: s.Tables}, nil); err != nil {
-			return err
-		}
-	}
-	if s.Kind == kindWait {
-		return r.unname(work, r.Conn)
-	}
-	return nil
 }
 
 // code is the SQLSTATE of an error.

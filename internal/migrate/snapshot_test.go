@@ -33,7 +33,7 @@ SELECT line FROM (
 	UNION ALL SELECT concat_ws(' ', 'publication', p.pubname, p.puballtables) FROM pg_publication p
 	UNION ALL SELECT concat_ws(' ', 'function', p.oid::regprocedure, md5(p.prosrc)) FROM pg_proc p WHERE p.oid >= 16384 AND p.pronamespace <> 'pgid'::regnamespace
 	UNION ALL SELECT concat_ws(' ', 'left in pgid:', p.oid::regprocedure) FROM pg_proc p WHERE p.pronamespace = 'pgid'::regnamespace AND p.proname LIKE 'migrate%'
-	UNION ALL SELECT concat_ws(' ', 'left in pgid:', c.relname) FROM pg_class c WHERE c.relnamespace = 'pgid'::regnamespace AND c.relname LIKE 'migration%' AND c.relkind = 'r'
+	UNION ALL SELECT concat_ws(' ', 'left in pgid:', c.relname) FROM pg_class c WHERE c.relnamespace = 'pgid'::regnamespace AND c.relname LIKE 'migrat%' AND c.relkind IN ('r', 'S')
 ) x(line) ORDER BY line COLLATE "C"`
 
 // snapshotOf is the schema of a database as its catalog tells it.

@@ -26,6 +26,7 @@ type Job struct {
 	Back     int   // steps of the way back from the swap that are done
 	Position int64 // first block that the step that fills has still to look at
 	Plan     *Plan
+	Known    []string // what used the columns when the plan was made, after the swap what did then
 	Started  time.Time
 	Changed  time.Time
 	Error    string // what ended the last run, "" where nothing did
@@ -37,7 +38,7 @@ type Job struct {
 const stateTables = `CREATE TABLE IF NOT EXISTS pgid.migrations (relation regclass PRIMARY KEY, job regclass NOT NULL);
 GRANT SELECT ON pgid.migrations TO PUBLIC;
 CREATE TABLE IF NOT EXISTS pgid.migration_jobs (job regclass PRIMARY KEY, stage text NOT NULL, step integer NOT NULL, back integer NOT NULL,
-  position bigint NOT NULL DEFAULT 0, plan jsonb NOT NULL, started timestamptz NOT NULL DEFAULT clock_timestamp(),
+  position bigint NOT NULL DEFAULT 0, plan jsonb NOT NULL, known text[] NOT NULL, started timestamptz NOT NULL DEFAULT clock_timestamp(),
   changed timestamptz NOT NULL DEFAULT clock_timestamp(), error text NOT NULL DEFAULT '')`
 
 // querier is a connection or a transaction.
@@ -57,13 +58,13 @@ func Jobs(ctx context.Context, conn *pgx.Conn) ([]*Job, error) {
 	if err != nil || !there {
 		return nil, err
 	}
-	rows, err := conn.Query(ctx, `SELECT job::oid, stage, step, back, position, plan, started, changed, error FROM pgid.migration_jobs ORDER BY started`)
+	rows, err := conn.Query(ctx, `SELECT job::oid, stage, step, back, position, plan, known, started, changed, error FROM pgid.migration_jobs ORDER BY started`)
 	if err != nil {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (*Job, error) {
 		j, plan := &Job{}, []byte(nil)
-		if err := row.Scan(&j.Relation, &j.Stage, &j.Step, &j.Back, &j.Position, &plan, &j.Started, &j.Changed, &j.Error); err != nil {
+		if err := row.Scan(&j.Relation, &j.Stage, &j.Step, &j.Back, &j.Position, &plan, &j.Known, &j.Started, &j.Changed, &j.Error); err != nil {
 			return nil, err
 		}
 		return j, json.Unmarshal(plan, &j.Plan)
@@ -94,15 +95,15 @@ func (j *Job) create(ctx context.Context, conn *pgx.Conn) error {
 		if _, err := tx.Exec(ctx, stateTables, pgx.QueryExecModeSimpleProtocol); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, "INSERT INTO pgid.migration_jobs (job, stage, step, back, plan) VALUES ($1::oid, $2, 0, 0, $3)", j.Relation, j.Stage, plan)
+		_, err := tx.Exec(ctx, "INSERT INTO pgid.migration_jobs (job, stage, step, back, plan, known) VALUES ($1::oid, $2, 0, 0, $3, $4)", j.Relation, j.Stage, plan, j.Known)
 		return err
 	})
 }
 
 // save records how far the job is.
 func (j *Job) save(ctx context.Context, tx execer) error {
-	tag, err := tx.Exec(ctx, `UPDATE pgid.migration_jobs SET stage = $2, step = $3, back = $4, position = $5, changed = clock_timestamp(), error = ''
-		WHERE job = $1::oid`, j.Relation, j.Stage, j.Step, j.Back, j.Position)
+	tag, err := tx.Exec(ctx, `UPDATE pgid.migration_jobs SET stage = $2, step = $3, back = $4, position = $5, known = $6, changed = clock_timestamp(), error = ''
+		WHERE job = $1::oid`, j.Relation, j.Stage, j.Step, j.Back, j.Position, j.Known)
 	if err == nil && tag.RowsAffected() != 1 {
 		return errors.New("the job's record in pgid.migration_jobs is gone")
 	}

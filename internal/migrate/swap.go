@@ -40,7 +40,13 @@ func (b *builder) lockOrder() []string {
 func (b *builder) swap(to, from side) Step {
 	var s script
 	views := b.ordered()
+	var seized []View
 	for _, v := range slices.Backward(views) {
+		kind := "VIEW"
+		if v.kind == "m" {
+			kind = "MATERIALIZED VIEW"
+		}
+		seized = append(seized, View{kind, v.name, v.owner})
 		s.add("%s", v.drop())
 	}
 	for _, o := range b.lost {
@@ -85,9 +91,15 @@ func (b *builder) swap(to, from side) Step {
 		}
 	}
 	for _, t := range b.family.tables() {
-		if len(b.replacing(t)) > 0 {
-			s.add("%s", b.keeper(t, from))
+		if len(b.replacing(t)) == 0 {
+			continue
 		}
+		if from.old {
+			s.add("CREATE SEQUENCE %s", b.counter(t))
+		} else {
+			s.add("DROP SEQUENCE %s", b.counter(t))
+		}
+		s.add("%s", b.keeper(t, from))
 	}
 	for _, o := range b.lost {
 		s = append(s, o.create...)
@@ -95,7 +107,7 @@ func (b *builder) swap(to, from side) Step {
 	for _, v := range views {
 		s = append(s, v.create...)
 	}
-	step := Step{Name: "swap", Kind: kindChange, Mode: accessExclusive, Tables: b.lockOrder(), SQL: s,
+	step := Step{Name: "swap", Kind: kindChange, Mode: accessExclusive, Tables: b.lockOrder(), Views: seized, SQL: s, Guard: true,
 		Note: "changes the catalog only: nothing is rewritten or read, but for views that are made again"}
 	if from.old {
 		if b.options.Target == Snowflake {

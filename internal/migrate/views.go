@@ -14,6 +14,7 @@ type view struct {
 	oid    uint32
 	name   string
 	kind   string // v or m
+	owner  string
 	create []string
 	uses   []uint32 // views that it reads
 }
@@ -109,7 +110,7 @@ func (b *builder) ordered() []view {
 }
 
 func (b *builder) readView(ctx context.Context, v *view) error {
-	var def, owner, comment, space, method string
+	var def, comment, space, method string
 	var options, acl []string
 	var size int64
 	var populated bool
@@ -117,7 +118,7 @@ func (b *builder) readView(ctx context.Context, v *view) error {
 			ARRAY(SELECT format('%I = %L', split_part(o, '=', 1), substr(o, position('=' in o) + 1)) FROM unnest(c.reloptions) o), coalesce(c.relacl::text[], '{}'), pg_table_size(c.oid), c.relispopulated,
 			coalesce(s.spcname, ''), coalesce(a.amname, '')
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_tablespace s ON s.oid = c.reltablespace LEFT JOIN pg_am a ON a.oid = c.relam WHERE c.oid = $1`, v.oid).
-		Scan(&v.name, &def, &owner, &comment, &options, &acl, &size, &populated, &space, &method)
+		Scan(&v.name, &def, &v.owner, &comment, &options, &acl, &size, &populated, &space, &method)
 	if err != nil {
 		return err
 	}
@@ -144,12 +145,12 @@ func (b *builder) readView(ctx context.Context, v *view) error {
 			def += " WITH NO DATA"
 		}
 	}
-	v.create = []string{fmt.Sprintf("CREATE %s %s%s AS %s", kind, v.name, with, def), fmt.Sprintf("ALTER %s %s OWNER TO %s", kind, v.name, owner)}
+	v.create = []string{fmt.Sprintf("CREATE %s %s%s AS %s", kind, v.name, with, def), fmt.Sprintf("ALTER %s %s OWNER TO %s", kind, v.name, v.owner)}
 	if comment != "" {
 		v.create = append(v.create, fmt.Sprintf("COMMENT ON %s %s IS %s", kind, v.name, literal(comment)))
 	}
 	for _, read := range []func() ([]string, error){
-		func() ([]string, error) { return b.viewGrants(ctx, v, owner, acl) },
+		func() ([]string, error) { return b.viewGrants(ctx, v, acl) },
 		func() ([]string, error) { return b.viewColumns(ctx, v, kind) },
 		func() ([]string, error) { return b.viewParts(ctx, v) },
 	} {
@@ -164,13 +165,13 @@ func (b *builder) readView(ctx context.Context, v *view) error {
 
 // viewGrants gives the rights of a view, without those that new ones get by
 // default.
-func (b *builder) viewGrants(ctx context.Context, v *view, owner string, acl []string) ([]string, error) {
+func (b *builder) viewGrants(ctx context.Context, v *view, acl []string) ([]string, error) {
 	l, err := list[string](ctx, b.conn, `SELECT DISTINCT format('REVOKE ALL ON TABLE %s FROM %s', $1::text, CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END)
 		FROM pg_default_acl d, aclexplode(d.defaclacl) a WHERE d.defaclobjtype = 'r'`, v.name)
 	if err != nil || len(acl) == 0 {
 		return l, err
 	}
-	l = append(l, fmt.Sprintf("REVOKE ALL ON TABLE %s FROM %s", v.name, owner))
+	l = append(l, fmt.Sprintf("REVOKE ALL ON TABLE %s FROM %s", v.name, v.owner))
 	grants, err := list[string](ctx, b.conn, grantsQuery, acl, "TABLE "+v.name, "")
 	return append(l, grants...), err
 }

@@ -2,8 +2,8 @@ package migrate
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -119,23 +119,19 @@ func (r *Runner) report(count, block, rows int64, took time.Duration) {
 	r.tell(p)
 }
 
-// rest is what comes between batches: a pause, and as long as replicas are behind
-// or others wait for locks of this table, a longer one.
+// rest is what comes between batches: a pause, and a longer one as long as
+// replicas are behind.
 func (r *Runner) rest(ctx context.Context, o Options) error {
 	if err := sleep(r.stop, o.Pause); err != nil {
 		return errInterrupted
 	}
 	for {
-		var lag *float64
-		err := r.Conn.QueryRow(ctx, "SELECT extract(epoch FROM max(replay_lag))::float8 FROM pg_stat_replication").Scan(&lag)
-		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		lag, err := r.lag(ctx)
+		if err != nil {
 			return err
 		}
-		if lag == nil {
-			return nil
-		}
-		r.at.Lag = time.Duration(*lag * float64(time.Second))
-		if r.at.Lag <= o.MaxLag {
+		r.at.Lag = lag
+		if lag <= o.MaxLag {
 			return nil
 		}
 		r.at.Waiting = "replicas"
@@ -144,4 +140,33 @@ func (r *Runner) rest(ctx context.Context, o Options) error {
 			return errInterrupted
 		}
 	}
+}
+
+// A mark is what the WAL had come to at a time.
+type mark struct {
+	at  time.Time
+	lsn int64
+}
+
+// lag is how old the oldest WAL is that a connected replica or subscriber has not
+// replayed; without one, or where the role may not see them, 0. The server's own
+// replay_lag is of no use for that: of a replica that stands still it stays.
+func (r *Runner) lag(ctx context.Context) (time.Duration, error) {
+	var written int64
+	var replayed *int64
+	err := r.Conn.QueryRow(ctx, `SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint,
+		(SELECT min(pg_wal_lsn_diff(replay_lsn, '0/0'))::bigint FROM pg_stat_replication WHERE state IN ('streaming', 'catchup'))`).Scan(&written, &replayed)
+	if err != nil {
+		return 0, fmt.Errorf("look for replicas: %w", err)
+	}
+	if replayed == nil {
+		r.marks = nil
+		return 0, nil
+	}
+	r.marks = append(slices.DeleteFunc(r.marks, func(m mark) bool { return m.lsn <= *replayed }), mark{time.Now(), written})
+	if written <= *replayed {
+		r.marks = nil
+		return 0, nil
+	}
+	return time.Since(r.marks[0].at), nil
 }

@@ -129,17 +129,60 @@ func (b *builder) judgeReaders(ctx context.Context) error {
 		switch {
 		case !replaced:
 			b.plan.warn("%s is published (%s): subscribers get the new ids as values, and need a bigint column", t.ident(), names)
+		case len(b.replacing(t)) == 0:
+		case b.options.Target == UUIDv7:
+			b.plan.block("%s is published (%s), and no column of a subscriber can take numbers and then UUIDs: take it out of the publication first; afterwards change the subscriber's table, publish it again and have it copied", t.ident(), names)
 		case b.options.Subscribers:
-			b.plan.warn("%s is published (%s): its subscribers have been changed, as --subscribers-ready says", t.ident(), names)
+			b.plan.warn("%s is published (%s): its subscribers have been changed, as --subscribers-ready says (%s)", t.ident(), names, b.readied(t))
 		default:
-			b.plan.block("%s is published (%s): a subscriber whose columns are not the same stops. Give its tables first the columns that this plan adds, and wide types, then say --subscribers-ready", t.ident(), names)
+			b.plan.block("%s is published (%s): a subscriber that lacks a column, or has one that is too narrow, stops. Run there first: %s; then say --subscribers-ready", t.ident(), names, b.readied(t))
 		}
 	}
+	if err := b.judgeState(ctx); err != nil {
+		return err
+	}
 	slots, err := list[string](ctx, b.conn, `SELECT slot_name::text FROM pg_replication_slots WHERE slot_type = 'logical' AND database = current_database() ORDER BY 1`)
-	if err == nil && len(slots) > 0 {
+	if err != nil {
+		return err
+	}
+	if len(slots) > 0 {
 		b.plan.warn("logical replication slots read this database (%s): consumers see the new ids, and columns that come and go", strings.Join(slots, ", "))
 	}
-	return err
+	var sees bool
+	if err := b.conn.QueryRow(ctx, "SELECT pg_has_role('pg_read_all_stats', 'USAGE')").Scan(&sees); err != nil {
+		return err
+	}
+	if replaced && !sees {
+		b.plan.warn("this role cannot see how far replicas are behind (it is no member of pg_monitor): filling does not wait for them; see to --pause")
+	}
+	return nil
+}
+
+// judgeState looks for publications that the job's own tables would be in.
+func (b *builder) judgeState(ctx context.Context) error {
+	schemas := ""
+	if b.version >= 150000 {
+		schemas = " OR EXISTS (SELECT FROM pg_publication_namespace n WHERE n.pnpubid = p.oid AND n.pnnspid = to_regnamespace('pgid'))"
+	}
+	all, err := list[string](ctx, b.conn, "SELECT p.pubname::text FROM pg_publication p WHERE p.puballtables"+schemas+" ORDER BY 1")
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	say, then := b.plan.block, "; then say --subscribers-ready"
+	if b.options.Subscribers {
+		say, then = b.plan.warn, ", as --subscribers-ready says"
+	}
+	say("publication %s has all tables, so also those of the job's state: a subscriber without them stops. Run there first: CREATE SCHEMA IF NOT EXISTS pgid; %s%s", strings.Join(all, ", "), stateTables, then)
+	return nil
+}
+
+// readied is what makes a subscriber's table ready for all that the job does.
+func (b *builder) readied(t *table) string {
+	var l []string
+	for _, m := range b.replacing(t) {
+		l = append(l, fmt.Sprintf("ALTER COLUMN %s TYPE bigint", ident(m.c.name)), fmt.Sprintf("ADD COLUMN %s bigint", ident(b.newName(m))), fmt.Sprintf("ADD COLUMN %s %s", ident(b.oldName(m)), m.c.typ))
+	}
+	return "ALTER TABLE " + t.ident() + " " + strings.Join(l, ", ")
 }
 
 func (b *builder) judgeMembers(context.Context) error {

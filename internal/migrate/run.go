@@ -44,6 +44,7 @@ type Runner struct {
 	stop     context.Context // done: end after what is being done
 	at       Progress
 	pages    int64
+	marks    []mark        // of WAL that replicas have still to replay, oldest first
 	deadlock time.Duration // before others look for one
 }
 

@@ -17,9 +17,7 @@ func (b *builder) back(tables []*table, before, after side) []Step {
 		l = append(l, b.copyChecks(t, after)...)
 	}
 	l = append(l, b.copyForeign(after)...)
-	for _, t := range tables {
-		l = append(l, analyze(t))
-	}
+	l = append(l, analyze(tables)...)
 	back := b.swap(after, before)
 	if b.options.Target != UUIDv7 {
 		for _, m := range b.family.members {
@@ -40,7 +38,7 @@ func (b *builder) narrow() Step {
 	if def == "" {
 		def = fmt.Sprintf("nextval(%s::regclass)", literal(k.sequence.ident()))
 	}
-	s := Step{Name: "have new rows of " + t.ident() + " get small ids again", Kind: kindChange, Mode: accessExclusive, Tables: []string{t.ident()},
+	s := Step{Name: "have new rows of " + t.ident() + " get small ids again", Kind: kindChange, Mode: accessExclusive, Tables: t.tree(),
 		SQL: []string{fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s", t.ident(), ident(k.name), def)}}
 	if b.key.replace {
 		check := b.tooLarge(b.key)
@@ -55,6 +53,9 @@ func (b *builder) narrow() Step {
 // again when the writers have been changed.
 func (b *builder) ready(tables []*table) (l []Check) {
 	for _, t := range tables {
+		if t.top != nil {
+			continue
+		}
 		seq := b.counter(t)
 		l = append(l, Check{
 			SQL: fmt.Sprintf("WITH was AS MATERIALIZED (SELECT is_called, last_value FROM %s), forget AS MATERIALIZED (SELECT setval(%s, 1, false) FROM was) SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM was, forget", seq, literal(seq)),
@@ -69,7 +70,10 @@ func (b *builder) ready(tables []*table) (l []Check) {
 func (b *builder) finish(tables []*table) []Step {
 	var l []Step
 	for _, t := range slices.Backward(tables) {
-		s := Step{Name: "drop the old columns of " + t.ident(), Kind: kindChange, Mode: accessExclusive, Tables: []string{t.ident()},
+		if t.top != nil {
+			continue
+		}
+		s := Step{Name: "drop the old columns of " + t.ident(), Kind: kindChange, Mode: accessExclusive, Tables: t.tree(),
 			Note: "their indexes go with them; the space is free after VACUUM and updates"}
 		s.SQL = append(s.SQL, fmt.Sprintf("DROP TRIGGER %s ON %s", triggerName, t.ident()), "DROP FUNCTION "+b.function(t)+"()", "DROP SEQUENCE "+b.counter(t))
 		for _, m := range b.replacing(t) {

@@ -28,6 +28,25 @@ type table struct {
 	indexes     []*index
 	checks      []constraint // that mention a column of the job
 	ourTriggers []string     // user triggers that an UPDATE fires
+	parts       []*table     // of a partitioned table, those of parts too, from the top down
+	top         *table       // of a partition
+}
+
+// tree are the names of a table and of its partitions.
+func (t *table) tree() []string {
+	l := []string{t.ident()}
+	for _, p := range t.parts {
+		l = append(l, p.ident())
+	}
+	return l
+}
+
+// only names a table alone where a statement would go on to its partitions.
+func (t *table) only() string {
+	if t.kind == "p" {
+		return "ONLY " + t.ident()
+	}
+	return t.ident()
 }
 
 func (t *table) ident() string { return ident(t.schema, t.name) }
@@ -91,6 +110,8 @@ type index struct {
 	comment            string // of the constraint, else of the index
 	indexComment       string
 	stats              map[int]int // of expressions' columns
+	parent             uint32      // index of the partitioned table, 0 for none
+	whole              string      // statement that makes it, or its constraint's definition
 	bytes              int64
 	withoutOverlaps    bool
 }
@@ -102,6 +123,7 @@ type constraint struct {
 	valid   bool
 	columns []int16
 	comment string
+	local   bool // it is no copy of the partitioned table's
 }
 
 // catalog reads what a plan needs.
@@ -236,7 +258,8 @@ func (c *catalog) loadIndexes(ctx context.Context, t *table) error {
 			i.indkey::smallint[], i.indpred IS NOT NULL, coalesce(k.contype::text, CASE WHEN i.indisexclusion THEN 'x' ELSE '' END), coalesce(k.conname, ''), i.indisunique AND NOT i.indimmediate,
 			coalesce(s.spcname, ''), coalesce(obj_description(k.oid, 'pg_constraint'), ''), coalesce(obj_description(c.oid, 'pg_class'), ''), pg_relation_size(c.oid), `+period+`,
 			ARRAY(SELECT a.attnum::int FROM pg_attribute a WHERE a.attrelid = c.oid AND coalesce(a.attstattarget, -1) >= 0 ORDER BY 1),
-			ARRAY(SELECT a.attstattarget::int FROM pg_attribute a WHERE a.attrelid = c.oid AND coalesce(a.attstattarget, -1) >= 0 ORDER BY a.attnum)
+			ARRAY(SELECT a.attstattarget::int FROM pg_attribute a WHERE a.attrelid = c.oid AND coalesce(a.attstattarget, -1) >= 0 ORDER BY a.attnum),
+			coalesce((SELECT h.inhparent FROM pg_inherits h WHERE h.inhrelid = c.oid), 0), coalesce(pg_get_constraintdef(k.oid), pg_get_indexdef(c.oid))
 		FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 		LEFT JOIN pg_constraint k ON k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x') LEFT JOIN pg_tablespace s ON s.oid = c.reltablespace
 		WHERE i.indrelid = $1 AND i.indislive ORDER BY i.indexrelid`, t.oid)
@@ -247,7 +270,7 @@ func (c *catalog) loadIndexes(ctx context.Context, t *table) error {
 		i := &index{stats: map[int]int{}}
 		var nums, stats []int
 		err := row.Scan(&i.oid, &i.schema, &i.name, &i.unique, &i.valid, &i.clustered, &i.replica, &i.columns, &i.keys, &i.partial, &i.constraint, &i.conName, &i.deferrable,
-			&i.tablespace, &i.comment, &i.indexComment, &i.bytes, &i.withoutOverlaps, &nums, &stats)
+			&i.tablespace, &i.comment, &i.indexComment, &i.bytes, &i.withoutOverlaps, &nums, &stats, &i.parent, &i.whole)
 		for n, num := range nums {
 			i.stats[num] = stats[n]
 		}
@@ -257,13 +280,13 @@ func (c *catalog) loadIndexes(ctx context.Context, t *table) error {
 }
 
 func (c *catalog) loadChecks(ctx context.Context, t *table) error {
-	rows, err := c.conn.Query(ctx, `SELECT k.oid, k.conname, pg_get_constraintdef(k.oid), k.convalidated, coalesce(k.conkey, '{}'), coalesce(obj_description(k.oid, 'pg_constraint'), '')
+	rows, err := c.conn.Query(ctx, `SELECT k.oid, k.conname, pg_get_constraintdef(k.oid), k.convalidated, coalesce(k.conkey, '{}'), coalesce(obj_description(k.oid, 'pg_constraint'), ''), k.conislocal
 		FROM pg_constraint k WHERE k.conrelid = $1 AND k.contype = 'c' ORDER BY k.conname`, t.oid)
 	if err != nil {
 		return err
 	}
 	t.checks, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (k constraint, err error) {
-		return k, row.Scan(&k.oid, &k.name, &k.def, &k.valid, &k.columns, &k.comment)
+		return k, row.Scan(&k.oid, &k.name, &k.def, &k.valid, &k.columns, &k.comment, &k.local)
 	})
 	return err
 }

@@ -16,8 +16,15 @@ const (
 const newSuffix, oldSuffix = "_pgid_new", "_pgid_old"
 
 // newName and oldName are what a column is called while another one has its name.
-func (b *builder) newName(m *member) string { return suffixed(m.c.name, newSuffix, uint32(m.c.num)) }
-func (b *builder) oldName(m *member) string { return suffixed(m.c.name, oldSuffix, uint32(m.c.num)) }
+func (b *builder) newName(m *member) string { return b.besides(m, newSuffix) }
+func (b *builder) oldName(m *member) string { return b.besides(m, oldSuffix) }
+
+func (b *builder) besides(m *member, suffix string) string {
+	if m.part {
+		m = b.key // whose number may be another one
+	}
+	return suffixed(m.c.name, suffix, uint32(m.c.num))
+}
 
 func (b *builder) newType() string {
 	if b.options.Target == UUIDv7 {
@@ -66,19 +73,26 @@ func (b *builder) buildColumns(ctx context.Context) error {
 	p := b.plan
 	add := func(steps ...Step) { p.Steps = append(p.Steps, steps...) }
 	for _, t := range tables {
-		add(b.addColumns(t))
+		if t.top == nil {
+			add(b.addColumns(t))
+		}
+	}
+	fill := func(t *table) {
+		if t.kind == "r" {
+			add(b.fill(t))
+		}
 	}
 	// The key's table comes first, and again where it refers to itself.
 	refers := func(m *member) bool { return m.replace && !m.root }
-	add(b.fill(tables[0]))
+	fill(tables[0])
 	if b.options.Target == UUIDv7 && slices.ContainsFunc(b.family.members, refers) {
 		add(Step{Name: "wait for older transactions", Kind: kindSettle, Note: "those that could still write references without knowing all UUIDs; nobody waits for this but the job"})
 		if slices.ContainsFunc(b.replacing(tables[0]), refers) {
-			add(b.fill(tables[0]))
+			fill(tables[0])
 		}
 	}
 	for _, t := range tables[1:] {
-		add(b.fill(t))
+		fill(t)
 	}
 	for _, t := range tables {
 		add(b.notNull(t, before)...)
@@ -86,21 +100,25 @@ func (b *builder) buildColumns(ctx context.Context) error {
 		add(b.copyChecks(t, before)...)
 	}
 	if b.options.Target == UUIDv7 {
-		add(b.copyIndexes(b.key.t, stay, true)...) // the old key stays unique after the swap
+		for _, m := range b.family.members {
+			if m.key() {
+				add(b.copyIndexes(m.t, stay, true)...) // the old key stays unique after the swap
+			}
+		}
 	}
 	add(b.copyForeign(before)...)
-	for _, t := range tables {
-		add(analyze(t))
-	}
+	add(analyze(tables)...)
 	for _, m := range b.family.members {
 		if m.replace {
-			p.Held = append(p.Held, Held{m.t.oid, m.c.name, m.root})
+			p.Held = append(p.Held, Held{m.t.oid, m.c.name, m.key()})
 			p.Own = append(p.Own, b.checkName(m, before), b.checkName(m, after))
 		}
 	}
 	if b.options.Target == UUIDv7 {
-		for _, i := range b.key.t.indexes {
-			p.Own = append(p.Own, suffixed(i.name, stay.suffix, i.oid))
+		for _, t := range append([]*table{b.key.t}, b.key.t.parts...) {
+			for _, i := range t.indexes {
+				p.Own = append(p.Own, suffixed(i.name, stay.suffix, i.oid))
+			}
 		}
 	}
 	var err error
@@ -113,7 +131,7 @@ func (b *builder) buildColumns(ctx context.Context) error {
 	p.Finish, p.Ready = b.finish(tables), b.ready(tables)
 	if b.options.Target != UUIDv7 {
 		for _, m := range b.family.members {
-			if m.replace {
+			if m.replace && !m.part {
 				p.Refuse = append(p.Refuse, b.tooLarge(m))
 			}
 		}
@@ -186,7 +204,8 @@ func (b *builder) keepNumber(body *strings.Builder, m *member, to side) {
 		return
 	}
 	least, most := bounds(m.c.typ)
-	fmt.Fprintf(body, "  IF TG_OP = 'INSERT' AND %[1]s IS NOT NULL THEN %[2]s := %[1]s; listless := true; END IF;\n  %[1]s := CASE WHEN %[2]s BETWEEN %[3]d AND %[4]d THEN %[2]s END;\n", into, from, least, most)
+	// A row that comes from another partition has both.
+	fmt.Fprintf(body, "  IF TG_OP = 'INSERT' AND %[1]s IS NOT NULL AND %[1]s IS DISTINCT FROM %[2]s THEN %[2]s := %[1]s; listless := true; END IF;\n  %[1]s := CASE WHEN %[2]s BETWEEN %[3]d AND %[4]d THEN %[2]s END;\n", into, from, least, most)
 }
 
 // keepUUID looks a reference up by the other key of what it refers to.
@@ -209,7 +228,7 @@ func (b *builder) keepUUID(body *strings.Builder, m *member, to side) {
 }
 
 func (b *builder) addColumns(t *table) Step {
-	s := Step{Name: "add columns to " + t.ident(), Kind: kindChange, Mode: accessExclusive, Tables: []string{t.ident()},
+	s := Step{Name: "add columns to " + t.ident(), Kind: kindChange, Mode: accessExclusive, Tables: t.tree(),
 		Note: "no default and no NOT NULL: nothing is rewritten. A trigger fills them for rows that are written from now on"}
 	var names []string
 	for _, m := range b.replacing(t) {
@@ -217,8 +236,8 @@ func (b *builder) addColumns(t *table) Step {
 		names = append(names, literal(b.newName(m)))
 	}
 	s.SQL = append(s.SQL, b.keeper(t, side{column: b.newName}),
-		fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s()", triggerName, t.ident(), b.function(t)),
-		fmt.Sprintf("ALTER TABLE %s ENABLE ALWAYS TRIGGER %s", t.ident(), triggerName))
+		fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s()", triggerName, t.ident(), b.function(t)))
+	s.SQL = append(s.SQL, always(t)...)
 	s.Checks = []Check{{SQL: fmt.Sprintf("SELECT %d - count(*) FROM pg_attribute WHERE attrelid = %s::regclass AND attname IN (%s) AND atttypid = '%s'::regtype",
 		len(names), literal(t.ident()), strings.Join(names, ", "), b.newType()), Wrong: "%d columns of " + t.ident() + " have not been added"}}
 	// The columns go last: all that uses them has gone before.
@@ -245,7 +264,7 @@ func (b *builder) fill(t *table) Step {
 		switch {
 		case b.options.Target != UUIDv7:
 			value, lacks = from, fmt.Sprintf("%s IS DISTINCT FROM %s", into, from)
-		case m.root:
+		case m.key():
 			value, lacks = b.stamp(m), into+" IS NULL"
 		default:
 			root := fmt.Sprintf("(SELECT r.%s FROM %s r WHERE r.%s = t.%s)", ident(b.newName(b.key)), b.key.t.ident(), ident(b.key.c.name), from)
@@ -276,8 +295,11 @@ func (b *builder) stamp(m *member) string {
 // notNull proves, without a lock that writers feel, what SET NOT NULL relies on.
 func (b *builder) notNull(t *table, to side) []Step {
 	var l []Step
+	if t.top != nil {
+		return nil // the partitioned table's goes on to it
+	}
 	for _, m := range b.replacing(t) {
-		if b.options.Target == UUIDv7 && to.old && m.root {
+		if to.old && b.keepsNotNull(m) {
 			continue // it has never been anything else
 		}
 		name, cond := b.checkName(m, to), fmt.Sprintf("%s IS NOT NULL", ident(to.column(m)))
@@ -298,7 +320,7 @@ func (b *builder) checkName(m *member, to side) string {
 
 // constraint adds one without looking at the rows, and then looks at them.
 func (b *builder) constraint(t *table, name, def string, validate bool, parent *table) []Step {
-	tables := []string{t.ident()}
+	tables := t.tree()
 	mode := accessExclusive
 	if parent != nil {
 		mode = shareRowExclusive
@@ -328,7 +350,7 @@ func (b *builder) constraint(t *table, name, def string, validate bool, parent *
 func (b *builder) copyIndexes(t *table, to side, constraints bool) []Step {
 	var l []Step
 	for _, i := range t.indexes {
-		if !b.replaced(t, i.columns) || constraints && i.constraint == "" {
+		if t.kind != "r" || !b.replaced(t, i.columns) || constraints && i.constraint == "" {
 			continue
 		}
 		name := suffixed(i.name, to.suffix, i.oid)
@@ -353,7 +375,7 @@ func (b *builder) copyIndexes(t *table, to side, constraints bool) []Step {
 func (b *builder) copyChecks(t *table, to side) []Step {
 	var l []Step
 	for _, k := range t.checks {
-		if b.replaced(t, k.columns) {
+		if b.replaced(t, k.columns) && k.local {
 			def := strings.TrimSuffix(to.defs[t.oid].checks[k.name], " NOT VALID")
 			l = append(l, b.constraint(t, suffixed(k.name, to.suffix, k.oid), def, k.valid, nil)...)
 		}
@@ -382,6 +404,11 @@ func (b *builder) copyForeign(to side) []Step {
 	return l
 }
 
-func analyze(t *table) Step {
-	return Step{Name: "analyze " + t.ident(), Kind: kindValidate, SQL: []string{"ANALYZE " + t.ident()}, Note: "so that plans are good from the first moment"}
+func analyze(tables []*table) (l []Step) {
+	for _, t := range tables {
+		if t.top == nil {
+			l = append(l, Step{Name: "analyze " + t.ident(), Kind: kindValidate, SQL: []string{"ANALYZE " + t.ident()}, Note: "so that plans are good from the first moment"})
+		}
+	}
+	return l
 }

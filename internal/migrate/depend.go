@@ -127,8 +127,8 @@ func (b *builder) addLost(o object) {
 // knownTrigger notes a trigger that names the column.
 func (b *builder) knownTrigger(ctx context.Context, t *table, oid uint32) (bool, error) {
 	var name, def, enabled, comment string
-	var internal bool
-	err := b.conn.QueryRow(ctx, `SELECT tgname, tgisinternal, pg_get_triggerdef(oid), tgenabled::text, coalesce(obj_description(oid, 'pg_trigger'), '') FROM pg_trigger WHERE oid = $1`, oid).
+	var internal bool // or a partition's copy
+	err := b.conn.QueryRow(ctx, `SELECT tgname, tgisinternal OR tgparentid <> 0, pg_get_triggerdef(oid), tgenabled::text, coalesce(obj_description(oid, 'pg_trigger'), '') FROM pg_trigger WHERE oid = $1`, oid).
 		Scan(&name, &internal, &def, &enabled, &comment)
 	if err != nil || internal {
 		return internal, err

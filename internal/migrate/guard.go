@@ -47,7 +47,11 @@ func (p *Plan) users(ctx context.Context, q querier, own bool) ([]string, error)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, users...)
+		parts, err := list[string](ctx, q, partitionsQuery, h.OID)
+		if err != nil {
+			return nil, err
+		}
+		all = append(append(all, users...), parts...)
 		if !own {
 			continue
 		}

@@ -35,7 +35,7 @@ var blockers = []struct {
 	{"publication of columns", "CREATE TABLE p (id serial PRIMARY KEY); CREATE PUBLICATION pub FOR TABLE p (id)", migrate.Options{Subscribers: true}, "publication of table p", ""},
 	{"publication of a bigint", "CREATE TABLE p (id bigserial PRIMARY KEY); CREATE PUBLICATION pub FOR TABLE p", migrate.Options{}, "", "subscribers get the new ids"},
 	{"inheritance", "CREATE TABLE p (id serial PRIMARY KEY); CREATE TABLE q () INHERITS (p)", migrate.Options{}, "NO INHERIT", ""},
-	{"partitioned", "CREATE TABLE p (id serial PRIMARY KEY) PARTITION BY HASH (id)", migrate.Options{}, "Make a new partitioned table", ""},
+	{"partitioned", "CREATE TABLE p (id serial PRIMARY KEY) PARTITION BY HASH (id)", migrate.Options{}, "is partitioned by \"id\"", ""},
 	{"partition", "CREATE TABLE r (id bigserial PRIMARY KEY) PARTITION BY HASH (id); CREATE TABLE p PARTITION OF r FOR VALUES WITH (MODULUS 1, REMAINDER 0)", migrate.Options{}, "is a partition", ""},
 	{"int column of the name", "CREATE TABLE p (id serial PRIMARY KEY); CREATE TABLE o (p_id int)", migrate.Options{}, "column public.o.p_id (integer) may hold ids", ""},
 	{"int column of the name, ignored", "CREATE TABLE p (id serial PRIMARY KEY); CREATE TABLE o (p_id int)", migrate.Options{Unlinked: true}, "", "column public.o.p_id (integer) may hold ids"},
@@ -63,6 +63,9 @@ func TestPlanTellsWhatForbids(t *testing.T) {
 		t.Parallel()
 		c := newScene(t, s, "")
 		for _, b := range blockers {
+			if s.Major() < 15 && strings.Contains(b.setup, "TABLE p (id)") {
+				continue // publications have no lists of columns
+			}
 			c.exec("DROP PUBLICATION IF EXISTS pub; DROP SCHEMA IF EXISTS public2 CASCADE; DROP TABLE IF EXISTS p, q, o, r CASCADE; DROP FUNCTION IF EXISTS f(); DROP FUNCTION IF EXISTS fp")
 			c.exec(b.setup)
 			b.options.Table = "p"

@@ -185,15 +185,19 @@ func (b *builder) readied(t *table) string {
 	return "ALTER TABLE " + t.ident() + " " + strings.Join(l, ", ")
 }
 
-func (b *builder) judgeMembers(context.Context) error {
+func (b *builder) judgeMembers(ctx context.Context) error {
 	for _, m := range b.family.members {
 		t, k := m.t, m.c
-		if t.kind == "p" || t.partition {
-			b.plan.block("%s is partitioned: a column of it cannot be exchanged under load. Make a new partitioned table with the wide key and move the rows, partition by partition; or have this key read as it is until old partitions are gone", t.ident())
-		} else if t.kind != "r" {
+		switch {
+		case m.key() && (t.kind == "p" || t.top != nil):
+			if err := b.judgePart(ctx, m); err != nil {
+				return err
+			}
+		case t.kind == "p" || t.partition:
+			b.plan.block("%s is partitioned and refers to the key: a foreign key of a partitioned table cannot be added without reading all its rows under a lock. Drop it first, and change the column's type partition by partition in a new table", t.ident())
+		case t.kind != "r":
 			b.plan.block("%s is not an ordinary table", t.ident())
-		}
-		if t.children || t.parents {
+		case t.children || t.parents:
 			b.plan.block("%s is part of an inheritance: end that first (ALTER TABLE … NO INHERIT)", t.ident())
 		}
 		if t.forced {
@@ -205,7 +209,7 @@ func (b *builder) judgeMembers(context.Context) error {
 		if !slices.Contains([]string{"bigint", "integer", "smallint", "numeric"}, k.typ) {
 			b.plan.block("column %s.%s is of type %s, which is not migrated", t.ident(), ident(k.name), k.typ)
 		}
-		if !m.root && (k.identity != "" || k.sequence != nil) {
+		if !m.key() && (k.identity != "" || k.sequence != nil) {
 			b.plan.block("column %s.%s refers to the key but has a sequence of its own: drop its default or identity first", t.ident(), ident(k.name))
 		}
 		for _, other := range t.columns {
@@ -213,7 +217,7 @@ func (b *builder) judgeMembers(context.Context) error {
 				b.plan.block("%s has a column %s, whose name the migration needs", t.ident(), ident(other.name))
 			}
 		}
-		if m.replace {
+		if m.replace && !m.part {
 			b.plan.warn("column %s is the last one of %s afterwards: SELECT * gives it there, and INSERT and COPY without a list of columns mean other ones; until finish there is one column more", ident(k.name), t.ident())
 		}
 	}
@@ -231,6 +235,11 @@ func (b *builder) replaced(t *table, nums []int16) bool {
 
 func (b *builder) judgeIndexes(context.Context) error {
 	for _, t := range b.family.tables() {
+		for _, k := range t.checks {
+			if b.replaced(t, k.columns) && k.local {
+				b.plan.warn("check %s of %s holds for the new ids too: %s", ident(k.name), t.ident(), k.def)
+			}
+		}
 		for _, i := range t.indexes {
 			switch {
 			case !b.replaced(t, i.columns):
@@ -292,7 +301,7 @@ func (b *builder) judgeUnlinked(ctx context.Context) error {
 	t := b.key.t
 	names := []string{t.name + "_" + b.key.c.name, strings.TrimSuffix(t.name, "s") + "_" + b.key.c.name}
 	for _, m := range b.family.members {
-		if !m.root && m.c.name != "id" {
+		if !m.key() && m.c.name != "id" {
 			names = append(names, m.c.name)
 		}
 	}
@@ -355,7 +364,7 @@ func (b *builder) judgeUUID(ctx context.Context) error {
 	if b.options.CreatedAt == "" && b.last-least > b.start {
 		b.plan.block("the ids of %s are further apart than there are milliseconds since 1970: name a column with their time with --created-at", t.ident())
 	}
-	alone := slices.ContainsFunc(t.indexes, func(i *index) bool {
+	alone := len(b.family.foreign) == 0 || slices.ContainsFunc(t.indexes, func(i *index) bool {
 		return i.unique && i.valid && !i.partial && len(i.keys) > 0 && i.keys[0] == b.key.c.num && len(i.keys) == 1
 	})
 	if !alone {
@@ -370,7 +379,7 @@ func (b *builder) judgeUUID(ctx context.Context) error {
 		}
 	}
 	for _, m := range b.family.members {
-		if !m.root && m.c.def != "" {
+		if !m.key() && m.c.def != "" {
 			b.plan.block("column %s.%s has a default (%s), which is no UUID: drop it first", m.t.ident(), ident(m.c.name), m.c.def)
 		}
 	}

@@ -97,7 +97,37 @@ func TestInsertWithoutColumns(t *testing.T) {
 			c.exec("SET ROLE listless; INSERT INTO p VALUES (61, 8, 'after'), (DEFAULT, 9, 'numbered'), (62, NULL, 'alone'); INSERT INTO p (up, n) VALUES (10, 'named'); RESET ROLE")
 			c.equal("SELECT string_agg(concat_ws(' ', id, up, n), ',' ORDER BY id) FROM p WHERE id BETWEEN 60 AND 99", "60 7 before,61 8 after,62 alone")
 			c.equal("SELECT string_agg(concat_ws(' ', id > 1::bigint << 50, up, n), ',' ORDER BY up) FROM p WHERE id > 99", "t 9 numbered,t 10 named")
+			c.equal("SELECT last_value FROM pgid.migrate_"+c.one("SELECT 'p'::regclass::oid")+"_listless", "3")
 			c.refusedOnce(o, "3 rows were inserted into \"public\".\"p\" without a list of columns")
+		})
+		t.Run("partitioned", func(t *testing.T) {
+			c := newScene(t, s, parted)
+			o := migrate.Options{Table: "p"}
+			c.apply(o)
+			c.exec("INSERT INTO p VALUES (5000, '2026-02-03', 'listless'); UPDATE p SET day = '2027-05-07' WHERE id = 17; UPDATE p SET day = '2026-01-09', id = 6000 WHERE id = 18; INSERT INTO p (day, n) VALUES ('2026-03-03', 'moves'); UPDATE p SET day = '2027-05-08' WHERE n = 'moves'")
+			c.equal("SELECT string_agg(concat_ws(' ', id, tableoid::regclass, n), ',' ORDER BY id) FROM p WHERE id IN (17, 18, 5000, 6000)", "17 p3b 16,5000 p1 listless,6000 p1 17")
+			c.equal("SELECT concat(id > 1::bigint << 50, id_pgid_old) FROM p WHERE n = 'moves'", "t")
+			c.equal("SELECT sum(id_pgid_old) FROM p WHERE id IN (17, 5000, 6000)", "11017")
+			c.exec("CREATE TABLE p4 PARTITION OF p FOR VALUES FROM ('2028-01-01') TO ('2029-01-01')")
+			var stranger *migrate.StrangerError
+			if err := c.rollback(o); err == nil {
+				t.Fatal("want a rollback with a large id to be refused")
+			}
+			c.exec("DELETE FROM p WHERE n = 'moves'")
+			if err := c.rollback(o); !errors.As(err, &stranger) || !has(stranger.What, "p4") {
+				t.Fatalf("got %v, want the partition named", err)
+			}
+			c.exec("DROP TABLE p4")
+			if err := c.rollback(o); err != nil {
+				t.Fatal(err)
+			}
+			c.until(o, beforeSwap)
+			c.exec("DROP TABLE p1")
+			if err := c.rollback(o); err != nil {
+				t.Fatal(err)
+			}
+			c.apply(o)
+			c.finish(o)
 		})
 		t.Run("uuid", func(t *testing.T) {
 			c := newScene(t, s, "CREATE TABLE p (id serial PRIMARY KEY, up int REFERENCES p, n text); INSERT INTO p (n) SELECT g FROM generate_series(1, 50) g")

@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -82,8 +83,12 @@ type member struct {
 	t       *table
 	c       *column
 	root    bool
+	part    bool // the key's column in a partition of its table
 	replace bool // by a new column
 }
+
+// key tells whether the column is the key, and no reference to it.
+func (m *member) key() bool { return m.root || m.part }
 
 // A family is the key and all that refers to it.
 type family struct {
@@ -166,10 +171,38 @@ func (c *catalog) gather(ctx context.Context, t *table, key *column) (*family, e
 			}
 		}
 	}
+	if err := c.gatherParts(ctx, f, t, key); err != nil {
+		return nil, err
+	}
 	for _, m := range f.members {
 		if err := c.details(ctx, m.t, m.c); err != nil {
 			return nil, err
 		}
 	}
 	return f, nil
+}
+
+// gatherParts adds the key's column in each of the table's partitions.
+func (c *catalog) gatherParts(ctx context.Context, f *family, t *table, key *column) error {
+	if t.kind != "p" {
+		return nil
+	}
+	parts, err := list[uint32](ctx, c.conn, "SELECT relid::oid FROM pg_partition_tree($1::oid::regclass) WHERE level > 0 ORDER BY level, relid", t.oid)
+	if err != nil {
+		return fmt.Errorf("read the partitions of %s: %w", t.ident(), err)
+	}
+	for _, oid := range parts {
+		p, err := c.load(ctx, oid)
+		if err != nil {
+			return err
+		}
+		p.top = t
+		t.parts = append(t.parts, p)
+		for _, k := range p.columns {
+			if k.name == key.name {
+				f.members = append(f.members, &member{t: p, c: k, part: true})
+			}
+		}
+	}
+	return nil
 }

@@ -130,6 +130,12 @@ func (r *Runner) undo(ctx context.Context, s Step) error {
 	if s.Kind == kindIndex {
 		return r.each(work, s.Undo)
 	}
+	// A partition may be gone since.
+	there, err := list[string](work, r.Conn, "SELECT t FROM unnest($1::text[]) WITH ORDINALITY u(t, n) WHERE to_regclass(t) IS NOT NULL ORDER BY n", s.Tables)
+	if err != nil {
+		return err
+	}
+	s.Tables = there
 	for _, sql := range s.Undo {
 		if err := r.change(work, Step{SQL: []string{sql}, Mode: accessExclusive, Tables: s.Tables}, nil); err != nil {
 			return err

@@ -57,6 +57,9 @@ func (b *builder) swap(to, from side) Step {
 	}
 	for _, t := range b.family.tables() {
 		b.dropSide(&s, t)
+		if t.kind == "p" {
+			b.dropPartitioned(&s, t, from)
+		}
 	}
 	if k := b.key.c; !b.key.replace {
 		switch {
@@ -83,6 +86,10 @@ func (b *builder) swap(to, from side) Step {
 		}
 		b.takeSide(&s, t, to, from)
 	}
+	b.attach(&s, b.key.t, to)
+	if to.old && b.options.Target != UUIDv7 {
+		b.partDefaults(&s)
+	}
 	for _, f := range b.copied() {
 		child := b.tables[f.child].ident()
 		s.add("ALTER TABLE %s RENAME CONSTRAINT %s TO %s", child, ident(suffixed(f.name, to.suffix, f.oid)), ident(f.name))
@@ -91,7 +98,7 @@ func (b *builder) swap(to, from side) Step {
 		}
 	}
 	for _, t := range b.family.tables() {
-		if len(b.replacing(t)) == 0 {
+		if len(b.replacing(t)) == 0 || t.top != nil {
 			continue
 		}
 		if from.old {
@@ -147,12 +154,12 @@ func (b *builder) swapped(to side) []Check {
 // them.
 func (b *builder) dropSide(s *script, t *table) {
 	for _, i := range t.indexes {
-		if i.constraint != "" && b.replaced(t, i.columns) {
+		if i.constraint != "" && b.replaced(t, i.columns) && !i.inherited() {
 			s.add("ALTER TABLE %s DROP CONSTRAINT %s", t.ident(), ident(i.conName))
 		}
 	}
 	for _, k := range t.checks {
-		if b.replaced(t, k.columns) {
+		if b.replaced(t, k.columns) && k.local {
 			s.add("ALTER TABLE %s DROP CONSTRAINT %s", t.ident(), ident(k.name))
 		}
 	}
@@ -187,7 +194,9 @@ func (b *builder) takeNotNull(s *script, m *member, to side) {
 	t, come := m.t.ident(), ident(to.column(m))
 	uuid := b.options.Target == UUIDv7
 	switch {
-	case !m.c.notNull || uuid && m.root && to.old: // has never been anything else
+	case m.part, b.perPart(m.t): // the partitioned table's goes on to it, or it is done by name
+		return
+	case !m.c.notNull || to.old && b.keepsNotNull(m): // has never been anything else
 	case m.c.nnName != "":
 		s.add("ALTER TABLE %s RENAME CONSTRAINT %s TO %s", t, ident(m.c.nnName), ident(b.aside(m)))
 		s.add("ALTER TABLE %s ADD CONSTRAINT %s NOT NULL %s", t, ident(m.c.nnName), come)
@@ -201,6 +210,27 @@ func (b *builder) takeNotNull(s *script, m *member, to side) {
 
 // swapColumn exchanges the names of two columns, and what is a column's own.
 func (b *builder) swapColumn(s *script, m *member, to, from side) {
+	if !m.part { // where it has been done by the partitioned table's
+		b.rename(s, m, to, from)
+	}
+	if to.old {
+		return // it has kept the rest
+	}
+	t, name := m.t.only(), ident(m.c.name)
+	if m.c.stats >= 0 {
+		s.add("ALTER TABLE %s ALTER COLUMN %s SET STATISTICS %d", t, name, m.c.stats)
+	}
+	if len(m.c.options) > 0 {
+		s.add("ALTER TABLE %s ALTER COLUMN %s SET (%s)", t, name, strings.Join(m.c.options, ", "))
+	}
+	if m.c.comment != "" {
+		s.add("COMMENT ON COLUMN %s.%s IS %s", m.t.ident(), name, literal(m.c.comment))
+	}
+	*s = append(*s, m.c.grants...)
+}
+
+// rename exchanges the names, and what makes the values.
+func (b *builder) rename(s *script, m *member, to, from side) {
 	t, name := m.t.ident(), ident(m.c.name)
 	gone, come := ident(from.column(m)), ident(to.column(m))
 	uuid := b.options.Target == UUIDv7
@@ -210,14 +240,16 @@ func (b *builder) swapColumn(s *script, m *member, to, from side) {
 	if !uuid && (m.c.def != "" || m.root) {
 		s.add("ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT", t, name)
 	}
-	if m.c.notNull && (!uuid || !m.root || to.old) {
+	if m.c.notNull && (to.old || !b.keepsNotNull(m)) {
 		s.add("ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL", t, name)
+		b.dropPartsNotNull(s, m)
 	}
-	if m.c.notNull && uuid && m.root && to.old && m.c.nnName != "" {
+	if m.c.notNull && to.old && b.keepsNotNull(m) && m.c.nnName != "" {
 		s.add("ALTER TABLE %s RENAME CONSTRAINT %s TO %s", t, ident(b.aside(m)), ident(m.c.nnName))
 	}
 	s.add("ALTER TABLE %s RENAME COLUMN %s TO %s", t, name, gone)
 	s.add("ALTER TABLE %s RENAME COLUMN %s TO %s", t, come, name)
+	b.addPartsNotNull(s, m, to)
 	switch {
 	case m.root:
 		b.moveSequence(s, to)
@@ -225,19 +257,6 @@ func (b *builder) swapColumn(s *script, m *member, to, from side) {
 	case m.c.def != "":
 		s.add("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s", t, name, m.c.def)
 	}
-	if to.old {
-		return // it has kept the rest
-	}
-	if m.c.stats >= 0 {
-		s.add("ALTER TABLE %s ALTER COLUMN %s SET STATISTICS %d", t, name, m.c.stats)
-	}
-	if len(m.c.options) > 0 {
-		s.add("ALTER TABLE %s ALTER COLUMN %s SET (%s)", t, name, strings.Join(m.c.options, ", "))
-	}
-	if m.c.comment != "" {
-		s.add("COMMENT ON COLUMN %s.%s IS %s", t, name, literal(m.c.comment))
-	}
-	*s = append(*s, m.c.grants...)
 }
 
 // moveSequence gives the sequence to the column that has the name now.
@@ -258,8 +277,11 @@ func (b *builder) moveSequence(s *script, to side) {
 // takeSide gives the constraints and indexes of the columns in use their names,
 // and what a table has of them.
 func (b *builder) takeSide(s *script, t *table, to, from side) {
+	if t.kind == "p" {
+		b.takePartitioned(s, t, to)
+	}
 	for _, i := range t.indexes {
-		if !b.replaced(t, i.columns) {
+		if !b.replaced(t, i.columns) || t.kind == "p" {
 			continue
 		}
 		ready := suffixed(i.name, to.suffix, i.oid)
@@ -270,7 +292,9 @@ func (b *builder) takeSide(s *script, t *table, to, from side) {
 				s.add("COMMENT ON CONSTRAINT %s ON %s IS %s", ident(i.conName), t.ident(), literal(i.comment))
 			}
 		} else {
-			s.add("ALTER INDEX %s RENAME TO %s", ident(t.schema, i.name), ident(suffixed(i.name, from.suffix, i.oid)))
+			if from.old || !i.inherited() {
+				s.add("ALTER INDEX %s RENAME TO %s", ident(t.schema, i.name), ident(suffixed(i.name, from.suffix, i.oid)))
+			}
 			s.add("ALTER INDEX %s RENAME TO %s", ident(t.schema, ready), ident(i.name))
 		}
 		full := ident(t.schema, i.name)
@@ -288,7 +312,7 @@ func (b *builder) takeSide(s *script, t *table, to, from side) {
 		}
 	}
 	for _, k := range t.checks {
-		if b.replaced(t, k.columns) {
+		if b.replaced(t, k.columns) && k.local {
 			s.add("ALTER TABLE %s RENAME CONSTRAINT %s TO %s", t.ident(), ident(suffixed(k.name, to.suffix, k.oid)), ident(k.name))
 			if k.comment != "" {
 				s.add("COMMENT ON CONSTRAINT %s ON %s IS %s", ident(k.name), t.ident(), literal(k.comment))

@@ -1,6 +1,7 @@
 package migrate_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pgidproxy/pgidproxy/internal/devpg"
@@ -11,6 +12,7 @@ import (
 var uuids = []kind{
 	{"identity always", "CREATE TABLE p (id int GENERATED ALWAYS AS IDENTITY (START 100) PRIMARY KEY, n text); INSERT INTO p (n) SELECT g FROM generate_series(1, 50) g; CREATE TABLE ch (p_id int REFERENCES p)",
 		migrate.Options{Table: "p", Target: migrate.UUIDv7}, []string{"SELECT n FROM p"}, "INSERT INTO p (n) VALUES ('new')"},
+	{"partitioned", strings.NewReplacer("id > 0", "day > '2000-01-01'", "p_id_check", "p_day_check", "id > 10", "day > '2000-01-01'", "id < 100000", "n <> ''").Replace(parted), migrate.Options{Table: "p", Target: migrate.UUIDv7}, []string{"SELECT n, day FROM p"}, "INSERT INTO p (day, n) VALUES ('2026-02-02', 'new')"},
 	{"family", `CREATE TABLE p (id bigserial PRIMARY KEY, n text, at timestamptz, up bigint REFERENCES p ON DELETE SET NULL); CREATE TABLE ch (id serial PRIMARY KEY, p_id bigint NOT NULL REFERENCES p ON DELETE CASCADE ON UPDATE CASCADE, n text);
 		CREATE INDEX ON ch (p_id); CREATE TABLE one (p_id bigint PRIMARY KEY REFERENCES p, n text); CREATE TABLE grand (one_id bigint REFERENCES one);
 		INSERT INTO p (n, up, at) SELECT g, nullif(g / 2, 0), '2025-01-01'::timestamptz + g * interval '1 hour' FROM generate_series(1, 300) g; INSERT INTO ch (p_id, n) SELECT 1 + g % 300, 'c' || (1 + g % 300) FROM generate_series(1, 700) g;

@@ -142,7 +142,7 @@ func (c *catalog) load(ctx context.Context, oid uint32) (*table, error) {
 	t := &table{oid: oid}
 	err := c.conn.QueryRow(ctx, `SELECT n.nspname, c.relname, c.relkind::text, c.relowner::regrole::text, c.relpersistence <> 't', c.relispartition,
 			c.relhassubclass AND EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid), EXISTS (SELECT FROM pg_inherits WHERE inhrelid = c.oid),
-			c.relrowsecurity AND c.relforcerowsecurity, c.relreplident::text, greatest(c.reltuples, 0)::bigint, pg_table_size(c.oid),
+			c.relrowsecurity AND c.relforcerowsecurity, c.relreplident::text, CASE WHEN c.reltuples < 0 THEN pg_relation_size(c.oid) / 64 ELSE c.reltuples END::bigint, pg_table_size(c.oid),
 			ARRAY(SELECT p.pubname::text FROM pg_publication p WHERE EXISTS (SELECT FROM pg_get_publication_tables(p.pubname) g WHERE g.relid = c.oid) ORDER BY 1)
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1`, oid).
 		Scan(&t.schema, &t.name, &t.kind, &t.owner, &t.permanent, &t.partition, &t.children, &t.parents, &t.forced, &t.identity, &t.rows, &t.bytes, &t.published)

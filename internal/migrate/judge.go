@@ -218,7 +218,7 @@ func (b *builder) judgeMembers(ctx context.Context) error {
 			}
 		}
 		if m.replace && !m.part {
-			b.plan.warn("column %s is the last one of %s afterwards: SELECT * gives it there, and INSERT and COPY without a list of columns mean other ones; until finish there is one column more", ident(k.name), t.ident())
+			b.plan.warn("column %s is the last one of %s afterwards: SELECT * gives it there, COPY without a list of columns fails, and INSERT without one is understood until finish and means other columns then; until finish there is one column more", ident(k.name), t.ident())
 		}
 	}
 	b.plan.warn("at the swap a statement that a client has prepared, and that returns a column of the job, fails once with 0A000 (cached plan must not change result type); drivers prepare it again")

@@ -31,7 +31,8 @@ const scanQuery = `WITH key AS (
 			JOIN pg_class s ON s.oid = d.refobjid AND s.relkind = 'S' WHERE e.adrelid = a.attrelid AND e.adnum = a.attnum LIMIT 1) AS called
 	FROM pg_attribute a WHERE a.attnum > 0 AND NOT a.attisdropped AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype))
 SELECT format('%I.%I', n.nspname, c.relname), k.name::text, format_type(k.typ, NULL),
-	CASE k.ident WHEN 'a' THEN 'identity always' WHEN 'd' THEN 'identity by default' ELSE 'serial' END, greatest(c.reltuples, 0)::bigint,
+	CASE k.ident WHEN 'a' THEN 'identity always' WHEN 'd' THEN 'identity by default' ELSE 'serial' END, (SELECT sum(CASE WHEN r.relkind = 'p' THEN 0 WHEN r.reltuples < 0 THEN pg_relation_size(r.oid) / 64 ELSE r.reltuples END)::bigint
+		FROM (SELECT relid FROM pg_partition_tree(c.oid) UNION SELECT c.oid) t JOIN pg_class r ON r.oid = t.relid),
 	(SELECT sum(pg_total_relation_size(t.relid))::bigint FROM (SELECT relid FROM pg_partition_tree(c.oid) UNION SELECT c.oid) t),
 	coalesce(pg_sequence_last_value(coalesce(k.internal, k.called)), 0)::float8 / CASE k.typ WHEN 'int2'::regtype THEN 32767 WHEN 'int4'::regtype THEN 2147483647 ELSE 9223372036854775807 END,
 	ARRAY(SELECT format('%s.%I', f.conrelid::regclass, a.attname) FROM pg_constraint f, unnest(f.conkey, f.confkey) u(child, parent) JOIN pg_attribute a ON a.attnum = u.child

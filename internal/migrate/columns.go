@@ -56,6 +56,7 @@ func (b *builder) buildColumns(ctx context.Context) error {
 			continue
 		}
 		tables = append(tables, t)
+		b.plan.Space += t.bytes // every row is written once more
 		var err error
 		if before.defs[t.oid], err = b.define(ctx, t, b.newName, true); err == nil {
 			after.defs[t.oid], err = b.define(ctx, t, b.oldName, false)
@@ -125,6 +126,7 @@ func (b *builder) buildColumns(ctx context.Context) error {
 	if p.Known, err = p.users(ctx, b.conn, true); err != nil {
 		return err
 	}
+	add(b.compare(p.Steps)...)
 	swap := b.swap(before, after)
 	add(waitStep("before the swap"), swap)
 	p.Back = b.back(tables, before, after)
@@ -279,6 +281,26 @@ func (b *builder) fill(t *table) Step {
 	return s
 }
 
+// compare looks once more, before the swap, whether what was filled is so still:
+// somebody could have switched triggers off.
+func (b *builder) compare(steps []Step) (l []Step) {
+	seen := map[string]bool{}
+	for _, s := range steps {
+		if s.Kind != kindFill || seen[s.Name] {
+			continue
+		}
+		seen[s.Name] = true
+		l = append(l, Step{Name: "compare the columns of " + s.Fill.Table, Kind: kindValidate, Bytes: s.Bytes, Checks: s.Checks, Note: "reads the table"})
+	}
+	return l
+}
+
+// fires checks that a trigger is what it was made.
+func fires(t *table) Check {
+	return Check{Before: true, SQL: fmt.Sprintf("SELECT 1 - count(*) FROM pg_trigger WHERE tgrelid = %s::regclass AND tgname = %s AND tgenabled = 'A'", literal(t.ident()), literal(strings.Trim(triggerName, `"`))),
+		Wrong: fmt.Sprintf("trigger %s of %s is gone or was switched off: rows may differ. Roll back and apply anew", triggerName, t.ident())}
+}
+
 // stamp is a UUIDv7 for a row that is there already: of its time, or one
 // millisecond apart in the order of the ids, the last one at the beginning of
 // the job.
@@ -354,6 +376,9 @@ func (b *builder) copyIndexes(t *table, to side, constraints bool) []Step {
 			continue
 		}
 		name := suffixed(i.name, to.suffix, i.oid)
+		if !to.old {
+			b.plan.Space += i.bytes
+		}
 		unique := ""
 		if i.unique {
 			unique = "UNIQUE "

@@ -249,6 +249,8 @@ func (b *builder) judgeIndexes(context.Context) error {
 				b.plan.block("index %s of %s is not valid: drop it, or build it again (REINDEX INDEX CONCURRENTLY)", ident(i.name), t.ident())
 			case i.deferrable:
 				b.plan.block("constraint %s of %s is deferrable: an index cannot take its place under load. Make it not deferrable first", ident(i.conName), t.ident())
+			case i.unique && !b.key.holds(t, i):
+				b.plan.warn("until the swap two unique indexes like %s are on %s: of two INSERT … ON CONFLICT that bring the same new row at the same moment, one can fail with unique_violation", ident(i.name), t.ident())
 			}
 		}
 	}

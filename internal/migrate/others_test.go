@@ -81,6 +81,31 @@ func TestStrangersAreNotLost(t *testing.T) {
 	})
 }
 
+// Rows that were written while triggers were off are found before the swap.
+func TestTriggersSwitchedOff(t *testing.T) {
+	t.Parallel()
+	devpgtest.Each(t, func(t *testing.T, s *devpg.Server) {
+		t.Parallel()
+		c := newScene(t, s, "CREATE TABLE p (id serial PRIMARY KEY, n text); INSERT INTO p (n) SELECT g FROM generate_series(1, 50) g")
+		o := migrate.Options{Table: "p"}
+		c.until(o, beforeSwap)
+		c.exec("ALTER TABLE p DISABLE TRIGGER ALL")
+		if err := c.applied(o); !wrong(err) || !strings.Contains(err.Error(), "switched off") {
+			t.Errorf("got %v, want to be told of the trigger", err)
+		}
+		if err := c.rollback(o); err != nil {
+			t.Fatal(err)
+		}
+		c.until(o, "analyze \"public\".\"p\"")
+		c.exec("ALTER TABLE p DISABLE TRIGGER ALL; UPDATE p SET id = 60 WHERE id = 6; ALTER TABLE p ENABLE ALWAYS TRIGGER \"~pgidproxy migrate\"")
+		if err := c.applied(o); !wrong(err) || !strings.Contains(err.Error(), "1 rows") {
+			t.Errorf("got %v, want to be told of the row", err)
+		}
+		c.exec("UPDATE p SET id = id WHERE id = 60")
+		c.apply(o)
+	})
+}
+
 // An INSERT without a list of columns means what it meant until finish, which
 // waits until there is none.
 func TestInsertWithoutColumns(t *testing.T) {

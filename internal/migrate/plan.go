@@ -119,6 +119,7 @@ type Plan struct {
 	Column    string     `json:"column_name"`
 	Type      string     `json:"type"`
 	Relations []Relation `json:"relations"`
+	Space     int64      `json:"space"` // bytes that the tables and indexes grow by, at most
 	Blockers  []string   `json:"blockers"`
 	Warnings  []string   `json:"warnings"`
 	Steps     []Step     `json:"steps"`  // the last one is the swap

@@ -70,7 +70,11 @@ func (p *Plan) Print(w io.Writer) error {
 	for _, s := range p.Steps {
 		total += s.Estimate()
 	}
-	out.f("\nabout %s on an idle server\n", max(total, time.Second))
+	out.f("\nabout %s on an idle server", max(total, time.Second))
+	if p.Space > 0 {
+		out.f(", and up to %s more on its disk, besides WAL, until finish and VACUUM", size(p.Space))
+	}
+	out.f("\n")
 	if len(p.Steps) == 0 {
 		out.f("the steps can be told once what is BLOCKED is resolved\n")
 		return out.err

@@ -90,6 +90,11 @@ type member struct {
 // key tells whether the column is the key, and no reference to it.
 func (m *member) key() bool { return m.root || m.part }
 
+// holds tells whether an index is the key's own, which only its sequence feeds.
+func (m *member) holds(t *table, i *index) bool {
+	return t == m.t && len(i.keys) == 1 && i.keys[0] == m.c.num
+}
+
 // A family is the key and all that refers to it.
 type family struct {
 	members []*member

@@ -116,6 +116,11 @@ func (b *builder) swap(to, from side) Step {
 	}
 	step := Step{Name: "swap", Kind: kindChange, Mode: accessExclusive, Tables: b.lockOrder(), Views: seized, SQL: s, Guard: true,
 		Note: "changes the catalog only: nothing is rewritten or read, but for views that are made again"}
+	for _, t := range b.family.tables() {
+		if len(b.replacing(t)) > 0 && t.top == nil {
+			step.Checks = append(step.Checks, fires(t))
+		}
+	}
 	if from.old {
 		if b.options.Target == Snowflake {
 			step.Checks = append(step.Checks, b.below(true))

@@ -105,7 +105,6 @@ type index struct {
 	constraint         string // "", p, u or x
 	conName            string
 	deferrable         bool
-	def                string // from " USING " on
 	tablespace         string
 	comment            string // of the constraint, else of the index
 	indexComment       string

@@ -6,6 +6,8 @@ import (
 	"strings"
 )
 
+const changeDefault = "change the default"
+
 // buildDefault plans for a key that is wide enough already: only where its
 // values come from is changed.
 func (b *builder) buildDefault(ctx context.Context) error {
@@ -18,7 +20,7 @@ func (b *builder) buildDefault(ctx context.Context) error {
 	for _, r := range relations {
 		tables = append(tables, r.name)
 	}
-	swap := Step{Name: "change the default", Kind: kindChange, Mode: accessExclusive, Tables: tables,
+	swap := Step{Name: changeDefault, Kind: kindChange, Mode: accessExclusive, Tables: tables,
 		Note: "changes the catalog only: nothing is rewritten or read", Checks: []Check{b.below(true)}}
 	back := Step{Name: "change the default back", Kind: kindChange, Mode: accessExclusive, Tables: tables}
 	col := ident(k.name)
@@ -90,7 +92,7 @@ func defaultIs(table, column, def, identity string) Check {
 }
 
 func waitStep(when string) Step {
-	return Step{Name: "wait for proxies " + when, Kind: kindWait, Note: "proxies stop filling in the tables' defaults within two looks at the catalog, 2 s"}
+	return Step{Name: "wait for proxies " + when, Kind: kindWait, Note: "proxies stop filling in the tables' defaults once they have looked at the catalog, which they do every second; one that cannot look stops after 5 s"}
 }
 
 // dropIdentity makes an identity's sequence a plain one of the same name, which

@@ -177,6 +177,9 @@ func (p *Plan) scriptStep(out *printer, s Step) {
 		for _, sql := range s.SQL {
 			out.f("%s;\n", sql)
 		}
+		if s.Guard || s.Name == changeDefault {
+			out.f("DELETE FROM pgid.migrations WHERE job = %s::regclass;\n", literal(p.Table))
+		}
 		out.f("COMMIT;\n")
 	case kindFill:
 		replica := ""
@@ -187,7 +190,11 @@ func (p *Plan) scriptStep(out *printer, s Step) {
 			"    UPDATE ONLY %s t SET %s WHERE t.ctid >= format('(%%s,0)', block)::tid AND t.ctid < format('(%%s,0)', block + 100)::tid AND (%s);\n    COMMIT;\n    block := block + 100;\n  END LOOP;\nEND $fill$;\n",
 			s.Fill.OID, replica, s.Fill.Table, s.Fill.Set, s.Fill.Missing)
 	case kindWait:
-		out.f("-- stop the proxies' filling, or wait: they look at the catalog every second\nSELECT pg_sleep(%.1f);\n", polls.Seconds())
+		out.f("-- proxies fill no table that is named here; they look every second\n%s", namesTable)
+		for _, r := range p.Relations {
+			out.f("INSERT INTO pgid.migrations VALUES (%s, %s) ON CONFLICT DO NOTHING;\n", literal(r.Name), literal(p.Table))
+		}
+		out.f("SELECT pg_sleep(%.1f);\n", polls.Seconds())
 	default:
 		for _, sql := range s.SQL {
 			out.f("%s;\n", sql)

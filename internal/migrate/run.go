@@ -16,8 +16,9 @@ import (
 const (
 	defaultLockTimeout = 2 * time.Second
 	defaultMaxLag      = 10 * time.Second
-	// polls is how long proxies take to see what pgid.migrations says: two looks.
-	polls = 2200 * time.Millisecond
+	// polls is how long proxies take to see what pgid.migrations says: they look
+	// every second, and one that cannot look fills nothing from 5 s on.
+	polls = 5500 * time.Millisecond
 )
 
 // Progress is told as a job goes on.

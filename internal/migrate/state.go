@@ -35,11 +35,14 @@ type Job struct {
 // Tables that hold jobs. Proxies read the first and fill no table that it
 // names; it is apart from the second because they read the catalog anew
 // whenever it changes.
-const stateTables = `CREATE TABLE IF NOT EXISTS pgid.migrations (relation regclass PRIMARY KEY, job regclass NOT NULL);
+const (
+	namesTable = `CREATE TABLE IF NOT EXISTS pgid.migrations (relation regclass PRIMARY KEY, job regclass NOT NULL);
 GRANT SELECT ON pgid.migrations TO PUBLIC;
-CREATE TABLE IF NOT EXISTS pgid.migration_jobs (job regclass PRIMARY KEY, stage text NOT NULL, step integer NOT NULL, back integer NOT NULL,
+`
+	stateTables = namesTable + `CREATE TABLE IF NOT EXISTS pgid.migration_jobs (job regclass PRIMARY KEY, stage text NOT NULL, step integer NOT NULL, back integer NOT NULL,
   position bigint NOT NULL DEFAULT 0, plan jsonb NOT NULL, known text[] NOT NULL, started timestamptz NOT NULL DEFAULT clock_timestamp(),
   changed timestamptz NOT NULL DEFAULT clock_timestamp(), error text NOT NULL DEFAULT '')`
+)
 
 // querier is a connection or a transaction.
 type querier interface {

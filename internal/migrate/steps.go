@@ -128,7 +128,7 @@ func (r *Runner) index(ctx context.Context, s Step) error {
 func (r *Runner) undo(ctx context.Context, s Step) error {
 	work := context.WithoutCancel(ctx)
 	if s.Kind == kindIndex {
-		return r.each(work, s.Undo)
+		return r.each(r.stop, s.Undo)
 	}
 	// A partition may be gone since.
 	there, err := list[string](work, r.Conn, "SELECT t FROM unnest($1::text[]) WITH ORDINALITY u(t, n) WHERE to_regclass(t) IS NOT NULL ORDER BY n", s.Tables)

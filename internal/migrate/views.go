@@ -47,6 +47,13 @@ func (b *builder) addView(ctx context.Context, oid uint32, kind string) error {
 		return fmt.Errorf("read the definition of view %d: %w", oid, err)
 	}
 	b.views = append(b.views, v)
+	var mine bool
+	if err := b.conn.QueryRow(ctx, "SELECT pg_has_role($1::text::regrole, 'USAGE')", v.owner).Scan(&mine); err != nil {
+		return err
+	}
+	if !mine {
+		b.plan.block("%s belongs to %s: connect as that role, as a member of it or as a superuser, or drop it first", v.what(), v.owner)
+	}
 	rows, err := b.conn.Query(ctx, `SELECT DISTINCT d.classid::regclass::text, d.objid, pg_describe_object(d.classid, d.objid, 0), coalesce(w.ev_class, 0), coalesce(c.relkind::text, '')
 		FROM pg_depend d LEFT JOIN pg_rewrite w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid LEFT JOIN pg_class c ON c.oid = w.ev_class
 		WHERE d.deptype NOT IN ('i', 'a') AND (d.refclassid = 'pg_class'::regclass AND d.refobjid = $1

@@ -189,6 +189,8 @@ func (p *Plan) scriptStep(out *printer, s Step) {
 		out.f("DO $fill$\nDECLARE pages bigint := pg_relation_size(%d) / current_setting('block_size')::int; block bigint := 0;\nBEGIN\n  WHILE block < pages LOOP\n%s"+
 			"    UPDATE ONLY %s t SET %s WHERE t.ctid >= format('(%%s,0)', block)::tid AND t.ctid < format('(%%s,0)', block + 100)::tid AND (%s);\n    COMMIT;\n    block := block + 100;\n  END LOOP;\nEND $fill$;\n",
 			s.Fill.OID, replica, s.Fill.Table, s.Fill.Set, s.Fill.Missing)
+	case kindSettle:
+		out.f("-- wait until no transaction is left that began before now (pg_stat_activity.backend_xmin, pg_prepared_xacts)\n")
 	case kindWait:
 		out.f("-- proxies fill no table that is named here; they look every second\n%s", namesTable)
 		for _, r := range p.Relations {

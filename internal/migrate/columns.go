@@ -195,8 +195,12 @@ func (b *builder) keeper(t *table, to side) string {
 		fmt.Fprintf(&body, "  IF listless THEN PERFORM nextval(%s); END IF;\n", literal(b.counter(t)))
 		definer = " SECURITY DEFINER" // nor to count
 	}
-	return fmt.Sprintf("CREATE OR REPLACE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql%s SET search_path = pg_catalog AS $pgid$\n%sBEGIN\n%s  RETURN NEW;\nEND\n$pgid$",
-		b.function(t), definer, declare, body.String())
+	text := "\n" + declare + "BEGIN\n" + body.String() + "  RETURN NEW;\nEND\n"
+	quoted := "$pgid$" + text + "$pgid$"
+	if strings.Contains(text, "$pgid$") {
+		quoted = literal(text)
+	}
+	return fmt.Sprintf("CREATE OR REPLACE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql%s SET search_path = pg_catalog AS %s", b.function(t), definer, quoted)
 }
 
 func (b *builder) keepNumber(body *strings.Builder, m *member, to side) {

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // judge finds what forbids the migration and what must be known of it.
 func (b *builder) judge(ctx context.Context) error {
-	for _, judge := range []func(context.Context) error{b.judgeServer, b.judgeTables, b.judgeKey, b.judgeSequence, b.judgeReaders} {
+	for _, judge := range []func(context.Context) error{b.judgeServer, b.judgeTables, b.judgeKey, b.judgeSequence, b.judgeReaders, b.judgeUnlinked, b.judgeFunctions} {
 		if err := judge(ctx); err != nil {
 			return fmt.Errorf("read the catalog: %w", err)
 		}
@@ -19,7 +17,7 @@ func (b *builder) judge(ctx context.Context) error {
 	if !slices.ContainsFunc(b.family.members, func(m *member) bool { return m.replace }) {
 		return nil
 	}
-	for _, judge := range []func(context.Context) error{b.judgeMembers, b.judgeIndexes, b.judgeForeign, b.judgeDependents, b.judgeTriggers, b.judgeUnlinked, b.judgeFunctions} {
+	for _, judge := range []func(context.Context) error{b.judgeMembers, b.judgeIndexes, b.judgeForeign, b.judgeDependents, b.judgeTriggers} {
 		if err := judge(ctx); err != nil {
 			return fmt.Errorf("read the catalog: %w", err)
 		}
@@ -37,6 +35,13 @@ func (b *builder) judgeServer(ctx context.Context) error {
 	}
 	if standby {
 		b.plan.block("this server is a standby: connect to the primary")
+	}
+	var may bool
+	if err := b.conn.QueryRow(ctx, "SELECT has_schema_privilege(to_regnamespace('pgid')::oid, 'CREATE') IS NOT FALSE").Scan(&may); err != nil {
+		return err
+	}
+	if !may {
+		b.plan.block("this role may make nothing in schema pgid, where the job keeps its state: GRANT CREATE ON SCHEMA pgid TO …")
 	}
 	there, err := haveState(ctx, b.conn)
 	if err != nil || !there {
@@ -87,12 +92,12 @@ func (b *builder) judgeKey(ctx context.Context) error {
 	if b.options.Target != Snowflake {
 		return nil
 	}
-	check, n := b.below(false), 0
+	check, n := b.below(false), int64(0)
 	if err := b.conn.QueryRow(ctx, check.SQL).Scan(&n); err != nil {
 		return err
 	}
 	if n > 0 {
-		b.plan.block(check.Wrong, n)
+		b.plan.block("%s", check.wrong(n))
 	}
 	b.plan.warn("new ids are about %d and grow: readers must hold 64 bits. JavaScript, and JSON parsers that read numbers as doubles, hold 53: give ids to them as strings", int64(1)<<58)
 	return nil
@@ -296,47 +301,6 @@ func (b *builder) judgeTriggers(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// judgeUnlinked looks for columns that may hold the ids without a foreign key.
-func (b *builder) judgeUnlinked(ctx context.Context) error {
-	t := b.key.t
-	names := []string{t.name + "_" + b.key.c.name, strings.TrimSuffix(t.name, "s") + "_" + b.key.c.name}
-	for _, m := range b.family.members {
-		if !m.key() && m.c.name != "id" {
-			names = append(names, m.c.name)
-		}
-	}
-	plural := []string{}
-	for _, n := range names {
-		plural = append(plural, n+"s")
-	}
-	rows, err := b.conn.Query(ctx, `SELECT format('%s.%I', c.oid::regclass, a.attname), format_type(a.atttypid, a.atttypmod), c.oid, a.attnum
-		FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pgid') AND a.attnum > 0 AND NOT a.attisdropped
-			AND (a.attname = ANY ($1) AND a.atttypid IN ('int2'::regtype, 'int4'::regtype, 'text'::regtype, 'varchar'::regtype, 'bpchar'::regtype)
-				OR a.attname = ANY ($1 || $2::text[]) AND a.atttypid IN ('int2[]'::regtype, 'int4[]'::regtype)) ORDER BY 1`, names, plural)
-	if err != nil {
-		return err
-	}
-	var name, typ string
-	var oid uint32
-	var num int16
-	_, err = pgx.ForEachRow(rows, []any{&name, &typ, &oid, &num}, func() error {
-		switch {
-		case b.family.member(oid, num) != nil:
-		case strings.HasSuffix(typ, "]"):
-			b.plan.warn("column %s (%s) may hold ids of %s: arrays are not migrated", name, typ, t.ident())
-		case !strings.HasPrefix(typ, "integer") && !strings.HasPrefix(typ, "smallint"):
-			b.plan.warn("column %s (%s) may hold ids of %s as text: it is not migrated", name, typ, t.ident())
-		case b.options.Unlinked:
-			b.plan.warn("column %s (%s) may hold ids of %s and has no foreign key: it stays as it is, as --ignore-unlinked says", name, typ, t.ident())
-		default:
-			b.plan.block("column %s (%s) may hold ids of %s, and could not hold the new ones: give it a foreign key, so that it is migrated too, or say --ignore-unlinked", name, typ, t.ident())
-		}
-		return nil
-	})
-	return err
 }
 
 // judgeFunctions lists what takes integers and may be given ids.

@@ -3,6 +3,7 @@ package migrate
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -92,6 +93,11 @@ type Check struct {
 	SQL    string `json:"sql"`
 	Wrong  string `json:"wrong"` // what is wrong otherwise; %d is the number
 	Before bool   `json:"before,omitempty"`
+}
+
+// wrong says what is, with the number.
+func (c *Check) wrong(n int64) string {
+	return strings.Replace(c.Wrong, "%d", strconv.FormatInt(n, 10), 1) // names may have a % too
 }
 
 // Fill says how a table's new columns get their values.

@@ -315,10 +315,7 @@ func (r *Runner) check(ctx context.Context, q querier, c Check) error {
 	if n == 0 {
 		return nil
 	}
-	if strings.Contains(c.Wrong, "%d") {
-		return &WrongError{fmt.Sprintf(c.Wrong, n), c.Before}
-	}
-	return &WrongError{c.Wrong, c.Before}
+	return &WrongError{c.wrong(n), c.Before}
 }
 
 // code is the SQLSTATE of an error.

@@ -21,6 +21,7 @@ type Found struct {
 	Unlinked   []string `json:"unlinked"`   // columns of the same name without one, that hold 32 bits
 	Sequence   string   `json:"sequence"`
 	Command    string   `json:"command"`
+	name       string   // of the table alone
 }
 
 const scanQuery = `WITH key AS (
@@ -37,11 +38,7 @@ SELECT format('%I.%I', n.nspname, c.relname), k.name::text, format_type(k.typ, N
 	coalesce(pg_sequence_last_value(coalesce(k.internal, k.called)), 0)::float8 / CASE k.typ WHEN 'int2'::regtype THEN 32767 WHEN 'int4'::regtype THEN 2147483647 ELSE 9223372036854775807 END,
 	ARRAY(SELECT format('%s.%I', f.conrelid::regclass, a.attname) FROM pg_constraint f, unnest(f.conkey, f.confkey) u(child, parent) JOIN pg_attribute a ON a.attnum = u.child
 		WHERE a.attrelid = f.conrelid AND f.contype = 'f' AND f.conparentid = 0 AND f.confrelid = c.oid AND u.parent = k.num ORDER BY 1),
-	ARRAY(SELECT format('%s.%I', o.oid::regclass, a.attname) FROM pg_attribute a JOIN pg_class o ON o.oid = a.attrelid JOIN pg_namespace m ON m.oid = o.relnamespace
-		WHERE o.relkind IN ('r', 'p') AND NOT o.relispartition AND m.nspname NOT IN ('pg_catalog', 'information_schema', 'pgid') AND a.attnum > 0 AND NOT a.attisdropped
-		AND a.atttypid IN ('int2'::regtype, 'int4'::regtype) AND a.attname IN (c.relname || '_' || k.name, rtrim(c.relname, 's') || '_' || k.name)
-		AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.contype = 'f' AND f.conrelid = o.oid AND a.attnum = ANY (f.conkey)) ORDER BY 1),
-	coalesce(k.internal, k.called)::regclass::text
+	c.relname::text, coalesce(k.internal, k.called)::regclass::text
 FROM key k JOIN pg_class c ON c.oid = k.rel JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relpersistence <> 't' AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pgid')
 	AND coalesce(k.internal, k.called) IS NOT NULL
@@ -58,7 +55,7 @@ func Scan(ctx context.Context, conn *pgx.Conn) ([]Found, error) {
 		return nil, fmt.Errorf("read the catalog: %w", err)
 	}
 	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f Found, err error) {
-		return f, row.Scan(&f.Table, &f.Column, &f.Type, &f.Kind, &f.Rows, &f.Bytes, &f.Used, &f.References, &f.Unlinked, &f.Sequence)
+		return f, row.Scan(&f.Table, &f.Column, &f.Type, &f.Kind, &f.Rows, &f.Bytes, &f.Used, &f.References, &f.name, &f.Sequence)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the catalog: %w", err)
@@ -72,6 +69,16 @@ func Scan(ctx context.Context, conn *pgx.Conn) ([]Found, error) {
 		f.Command = "pgidproxy migrate plan --table " + shellQuote(f.Table)
 		if columns[f.Table] > 1 {
 			f.Command += " --column " + shellQuote(f.Column)
+		}
+		same, err := lookalikes(ctx, conn, likely(f.name, f.Column))
+		if err != nil {
+			return nil, fmt.Errorf("read the catalog: %w", err)
+		}
+		f.Unlinked = []string{}
+		for _, l := range same {
+			if l.narrow() && !strings.HasSuffix(l.typ, "]") && !l.bound {
+				f.Unlinked = append(f.Unlinked, l.name)
+			}
 		}
 	}
 	return found, nil

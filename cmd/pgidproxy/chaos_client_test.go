@@ -36,7 +36,10 @@ func (k *chaosClient) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		before := 0
 		if k.p != nil {
-			before, _ = k.p.troubles()
+			var away bool
+			if before, away = k.p.troubles(); away {
+				before-- // it may be back when the error is looked at
+			}
 		}
 		k.excuse(before, k.connected(ctx, target))
 	}

@@ -50,6 +50,13 @@ func New(ctx context.Context, conn *pgx.Conn, o Options) (*Plan, error) {
 	return b.plan, nil
 }
 
+// A NoTableError says that there is no table of a name.
+type NoTableError struct{ Name string }
+
+func (e *NoTableError) Error() string {
+	return "there is no table " + e.Name + ": write it as SQL does, with its schema if need be, and in quotes if it has capitals"
+}
+
 // resolve finds a table as the session's search_path does.
 func resolve(ctx context.Context, conn *pgx.Conn, name string) (uint32, error) {
 	var oid *uint32
@@ -57,7 +64,7 @@ func resolve(ctx context.Context, conn *pgx.Conn, name string) (uint32, error) {
 		return 0, fmt.Errorf("look up table %s: %w", name, err)
 	}
 	if oid == nil {
-		return 0, fmt.Errorf("there is no table %s: write it as SQL does, with its schema if need be, and in quotes if it has capitals", name)
+		return 0, &NoTableError{name}
 	}
 	return *oid, nil
 }

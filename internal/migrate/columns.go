@@ -255,7 +255,7 @@ func (b *builder) addColumns(t *table) Step {
 		}
 		drop += "DROP COLUMN IF EXISTS " + ident(b.newName(m))
 	}
-	s.Undo = append(s.Undo, "DROP FUNCTION IF EXISTS "+b.function(t)+"()", fmt.Sprintf("ALTER TABLE %s %s", t.ident(), drop))
+	s.Undo = append(s.Undo, "DROP FUNCTION IF EXISTS "+b.function(t)+"()", fmt.Sprintf("ALTER TABLE IF EXISTS %s %s", t.ident(), drop))
 	return s
 }
 
@@ -358,7 +358,7 @@ func (b *builder) constraint(t *table, name, def string, validate bool, parent *
 		}
 	}
 	where := fmt.Sprintf("conrelid = %s::regclass AND conname = %s", literal(t.ident()), literal(name))
-	drop := fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT IF EXISTS %s", t.ident(), ident(name))
+	drop := fmt.Sprintf("ALTER TABLE IF EXISTS %s DROP CONSTRAINT IF EXISTS %s", t.ident(), ident(name))
 	l := []Step{{Name: fmt.Sprintf("add %s to %s", ident(name), t.ident()), Kind: kindChange, Mode: mode, Tables: tables,
 		SQL:    []string{fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s NOT VALID", t.ident(), ident(name), def)},
 		Checks: []Check{{SQL: "SELECT 1 - count(*) FROM pg_constraint WHERE " + where, Wrong: "constraint " + name + " has not been added"}},

@@ -275,14 +275,14 @@ func (b *builder) judgeForeign(context.Context) error {
 }
 
 func (b *builder) judgeTriggers(ctx context.Context) error {
-	var replica bool
-	if err := b.conn.QueryRow(ctx, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user").Scan(&replica); err != nil {
+	tx, err := b.conn.Begin(ctx)
+	if err != nil {
 		return err
 	}
-	if !replica && b.version >= 150000 {
-		if err := b.conn.QueryRow(ctx, "SELECT has_parameter_privilege('session_replication_role', 'SET')").Scan(&replica); err != nil {
-			return err
-		}
+	_, err = tx.Exec(ctx, "SET LOCAL session_replication_role = replica")
+	replica := err == nil
+	if err := tx.Rollback(ctx); err != nil {
+		return err
 	}
 	b.plan.Options.FireTriggers = b.options.FireTriggers || !replica
 	for _, t := range b.family.tables() {
@@ -303,11 +303,17 @@ func (b *builder) judgeTriggers(ctx context.Context) error {
 	return nil
 }
 
-// judgeFunctions lists what takes integers and may be given ids.
+// judgeFunctions lists what takes integers and may be given ids, and the tables'
+// triggers that speak of integers.
 func (b *builder) judgeFunctions(ctx context.Context) error {
+	var oids []uint32
+	for _, t := range b.family.tables() {
+		oids = append(oids, t.oid)
+	}
 	found, err := list[string](ctx, b.conn, `SELECT p.oid::regprocedure::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-		WHERE p.oid >= 16384 AND n.nspname NOT IN ('pgid', 'pg_catalog') AND ('int4'::regtype = ANY (p.proargtypes::oid[]) OR p.prorettype = 'int4'::regtype)
-		AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e') ORDER BY 1`)
+		WHERE p.oid >= 16384 AND n.nspname NOT IN ('pgid', 'pg_catalog') AND ('int4'::regtype = ANY (p.proargtypes::oid[]) OR p.prorettype = 'int4'::regtype
+			OR p.oid IN (SELECT t.tgfoid FROM pg_trigger t WHERE t.tgrelid = ANY ($1::oid[])) AND p.prosrc ~* '\m(int|integer|int4)\M')
+		AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e') ORDER BY 1`, oids)
 	if err != nil || len(found) == 0 {
 		return err
 	}
@@ -315,7 +321,7 @@ func (b *builder) judgeFunctions(ctx context.Context) error {
 	if n := len(found) - 10; n > 0 {
 		found, more = found[:10], fmt.Sprintf(" and %d more", n)
 	}
-	b.plan.warn("functions take or give integers (%s%s): where that is an id of %s they fail with the new ones", strings.Join(found, ", "), more, b.key.t.ident())
+	b.plan.warn("functions take, give or speak of integers (%s%s): where that is an id of %s they fail with the new ones", strings.Join(found, ", "), more, b.key.t.ident())
 	return nil
 }
 

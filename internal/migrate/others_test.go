@@ -106,6 +106,37 @@ func TestTriggersSwitchedOff(t *testing.T) {
 	})
 }
 
+// A table that has another name is not worked on; of one that is gone the job can
+// be cleared up.
+func TestRenamedAndDropped(t *testing.T) {
+	t.Parallel()
+	devpgtest.Each(t, func(t *testing.T, s *devpg.Server) {
+		t.Parallel()
+		c := newScene(t, s, "CREATE TABLE p (id serial PRIMARY KEY, n text); CREATE TABLE ch (p_id int REFERENCES p); INSERT INTO p (n) SELECT g FROM generate_series(1, 50) g")
+		o := migrate.Options{Table: "p"}
+		before := snapshotOf(t, c.url)
+		c.until(o, beforeSwap)
+		c.exec("ALTER TABLE ch RENAME TO other")
+		if err := c.applied(o); err == nil || !strings.Contains(err.Error(), `"public"."ch" is called public.other`) {
+			t.Errorf("got %v, want to be told of the name", err)
+		}
+		c.exec("ALTER TABLE other RENAME TO ch")
+		if err := c.rollback(o); err != nil {
+			t.Fatal(err)
+		}
+		if got := snapshotOf(t, c.url); got != before {
+			t.Errorf("the schema differs:%s", different(got, before))
+		}
+		c.until(o, beforeSwap)
+		c.exec("DROP TABLE p CASCADE")
+		if err := c.rollback(migrate.Options{Table: `"public"."p"`}); err != nil {
+			t.Fatal(err)
+		}
+		c.equal("SELECT string_agg(attname, ',') FROM pg_attribute WHERE attrelid = 'ch'::regclass AND attnum > 0 AND NOT attisdropped", "p_id")
+		c.equal("SELECT to_regclass('pgid.migration_jobs')", "NULL")
+	})
+}
+
 // An INSERT without a list of columns means what it meant until finish, which
 // waits until there is none.
 func TestInsertWithoutColumns(t *testing.T) {

@@ -63,9 +63,10 @@ var ErrNoJob = errors.New("there is no migration of this table")
 // if there is none.
 func (r *Runner) Open(ctx context.Context, tableName string) (*Job, error) {
 	var deadlock int
-	oid, err := resolve(ctx, r.Conn, tableName)
-	if err != nil {
-		return nil, err
+	var none *NoTableError
+	oid, missing := resolve(ctx, r.Conn, tableName)
+	if missing != nil && !errors.As(missing, &none) {
+		return nil, missing
 	}
 	if err := prepare(ctx, r.Conn); err != nil {
 		return nil, err
@@ -73,15 +74,48 @@ func (r *Runner) Open(ctx context.Context, tableName string) (*Job, error) {
 	if err := alone(ctx, r.Conn); err != nil {
 		return nil, err
 	}
-	if err := r.Conn.QueryRow(ctx, "SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1", oid).Scan(&r.Table); err != nil {
-		return nil, err
-	}
 	if err := r.Conn.QueryRow(ctx, "SELECT setting::int FROM pg_settings WHERE name = 'deadlock_timeout'").Scan(&deadlock); err != nil {
 		return nil, err
 	}
 	r.deadlock = time.Duration(deadlock) * time.Millisecond * 8 / 10
-	r.job, err = loadJob(ctx, r.Conn, oid)
-	return r.job, err
+	job, err := loadJob(ctx, r.Conn, oid, tableName)
+	switch {
+	case err != nil:
+		return nil, err
+	case missing != nil && job == nil:
+		return nil, missing
+	case missing != nil: // all that is left is to clear up what there was
+		r.Table = job.Plan.Table
+	default:
+		const name = "SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = $1"
+		if err := r.Conn.QueryRow(ctx, name, oid).Scan(&r.Table); err != nil {
+			return nil, err
+		}
+	}
+	r.job = job
+	return job, r.renamed(ctx)
+}
+
+// renamed refuses to go on where a table of the job has another name now: the
+// plan's statements would not find it.
+func (r *Runner) renamed(ctx context.Context) error {
+	if r.job == nil {
+		return nil
+	}
+	var oids []uint32
+	var names []string
+	for _, t := range r.job.Plan.Relations {
+		oids, names = append(oids, t.OID), append(names, t.Name)
+	}
+	now, err := list[string](ctx, r.Conn, `SELECT concat(u.name, ' is called ', c.oid::regclass) FROM unnest($1::oid[], $2::text[]) u(oid, name) JOIN pg_class c ON c.oid = u.oid
+		WHERE to_regclass(u.name) IS DISTINCT FROM u.oid::regclass`, oids, names)
+	if err != nil {
+		return err
+	}
+	if len(now) > 0 {
+		return fmt.Errorf("a table has another name than when the migration began: %s. Rename it back until the migration is finished or rolled back", strings.Join(now, "; "))
+	}
+	return nil
 }
 
 // Start records a job for a plan without blockers.

@@ -74,14 +74,15 @@ func Jobs(ctx context.Context, conn *pgx.Conn) ([]*Job, error) {
 	})
 }
 
-// loadJob returns the job of a table, nil where there is none.
-func loadJob(ctx context.Context, conn *pgx.Conn, relation uint32) (*Job, error) {
+// loadJob returns the job of a table, nil where there is none. That of a table that
+// has been dropped is found by its name.
+func loadJob(ctx context.Context, conn *pgx.Conn, relation uint32, name string) (*Job, error) {
 	jobs, err := Jobs(ctx, conn)
 	if err != nil {
 		return nil, fmt.Errorf("read pgid.migration_jobs: %w", err)
 	}
 	for _, j := range jobs {
-		if j.Relation == relation {
+		if j.Relation == relation || relation == 0 && (name == j.Plan.Table || name == j.Plan.Options.Table) {
 			return j, nil
 		}
 	}

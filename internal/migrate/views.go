@@ -130,6 +130,9 @@ func (b *builder) readView(ctx context.Context, v *view) error {
 		return err
 	}
 	def = strings.TrimSuffix(strings.TrimSpace(def), ";")
+	if strings.Contains(def, "::integer") {
+		b.plan.warn("%s makes integers of something: where that is an id it fails with the new ones", v.what())
+	}
 	with := ""
 	if len(options) > 0 {
 		with = " WITH (" + strings.Join(options, ", ") + ")"

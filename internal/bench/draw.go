@@ -56,12 +56,6 @@ const (
 // Draw makes the pictures.
 func (r *Result) Draw() ([]Picture, error) {
 	rate := r.lines("rows/s", func(b Batch) (over, under float64) { return float64(b.Rows), b.Ended.Sub(b.Began).Seconds() })
-	misses := r.lines("blocks of the index read for 1,000 rows", func(b Batch) (over, under float64) {
-		if b.Reads == nil {
-			return 0, 0
-		}
-		return 1000 * float64(*b.Reads), float64(b.Rows)
-	})
 	drawings := []struct {
 		name, title string
 		plot        *plot.Plot
@@ -69,7 +63,7 @@ func (r *Result) Draw() ([]Picture, error) {
 		{"rate", r.rateFinding(), rate},
 		{"wal", r.walFinding(), r.walBars()},
 		{"size", r.sizeFinding(), r.sizeBars()},
-		{"misses", r.missFinding(), misses},
+		{"misses", r.missFinding(), r.lines("blocks of the index read for 1,000 rows", misses)},
 		{"range", r.rangeFinding(), r.rangeBars()},
 	}
 	var pictures []Picture
@@ -98,6 +92,14 @@ func (r *Result) Draw() ([]Picture, error) {
 		pictures = append(pictures, p)
 	}
 	return pictures, nil
+}
+
+// misses are the blocks of its index that a batch has read, for 1,000 rows.
+func misses(b Batch) (over, under float64) {
+	if b.Reads == nil {
+		return 0, 0
+	}
+	return 1000 * float64(*b.Reads), float64(b.Rows)
 }
 
 // drawOn draws a plot and the foot beneath it.
@@ -194,7 +196,9 @@ func (r *Result) lines(unit string, value func(Batch) (over, under float64)) *pl
 	p.X.Min, p.Y.Min = 0, 0
 	p.X.Max = rows * 1.48
 	p.X.Tick.Marker = upTo{rows}
-	p.Y.Max *= 1.05
+	if p.Y.Max *= 1.05; p.Y.Max == 0 {
+		p.Y.Max = 1 // the axis of nothing but zeros
+	}
 	return p
 }
 

@@ -85,12 +85,19 @@ func (r *Result) pair() (a, b Figure) {
 // times prints a ratio.
 func times(ratio float64) string { return short(ratio) + " times" }
 
-// short prints a number with as many digits as it deserves.
+// short prints a number with as many digits as it deserves. Only nothing is
+// printed as none.
 func short(v float64) string {
-	if v >= 10 {
+	switch {
+	case v == 0:
+		return "none"
+	case v >= 10:
 		return group(v)
+	case v >= 0.1:
+		return fmt.Sprintf("%.1f", v)
+	default:
+		return fmt.Sprintf("%.2g", v)
 	}
-	return fmt.Sprintf("%.1f", v)
 }
 
 // same is how near two figures are that are called the same.
@@ -157,28 +164,36 @@ func (r *Result) rangeFinding() string {
 	return "Rows of a time, by key where its order is that of time, and by an index on created_at"
 }
 
+// missFinding speaks of the points that are drawn.
 func (r *Result) missFinding() string {
-	a, b := r.pair()
-	if a.ReadsPerRow == nil || b.ReadsPerRow == nil {
-		return ""
-	}
-	late := func(key string) float64 {
-		reads, rows := 0.0, 0.0
-		for _, x := range r.Batches {
-			if x.Key == key && x.Reads != nil && x.Round > r.Run.Rounds-max(r.Run.Rounds/10, 1) {
-				reads, rows = reads+float64(*x.Reads), rows+float64(x.Rows)
+	last, most, worst := make(map[string]float64), 0.0, ""
+	for _, f := range r.Figures {
+		points := r.tenths(f.Key, misses)
+		if len(points) == 0 {
+			return ""
+		}
+		for _, p := range points {
+			if p.Y > most {
+				most, worst = p.Y, f.Label
 			}
 		}
-		return 1000 * reads / max(rows, 1)
+		last[f.Key] = points[len(points)-1].Y
 	}
-	x, y := late(a.Key), late(b.Key)
-	if x < 1 && y < 1 {
-		return fmt.Sprintf("Neither %s nor %s had to read blocks of its index: they were in the cache", a.Label, b.Label)
+	if most == 0 {
+		return "No key had to read blocks of its index: they were in the cache"
 	}
-	if alike(x, y) {
-		return fmt.Sprintf("In the last tenth %s read as many blocks of its index as %s", a.Label, b.Label)
+	a, b := r.pair()
+	if last[a.Key] < last[b.Key] {
+		a, b = b, a
 	}
-	return fmt.Sprintf("In the last tenth %s had to read %s blocks of its index for 1,000 rows, %s %s", a.Label, short(x), b.Label, short(y))
+	both, beside := a.Label, ""
+	if a.Key != b.Key {
+		both, beside = a.Label+" and "+b.Label, ", "+b.Label+" "+short(last[b.Key])
+	}
+	if last[a.Key] == 0 {
+		return fmt.Sprintf("%s had to read up to %s blocks of its index for 1,000 rows; in the last tenth %s read none", worst, short(most), both)
+	}
+	return fmt.Sprintf("In the last tenth %s had to read %s blocks of its index for 1,000 rows", a.Label, short(last[a.Key])) + beside
 }
 
 // Foot says where the figures come from.

@@ -66,6 +66,42 @@ func TestPicturesSayWhatTheRunFound(t *testing.T) {
 	}
 }
 
+// The title of the index's reads is about the lines that are drawn, however low
+// they are.
+func TestMissesSayWhatTheLinesShow(t *testing.T) {
+	t.Parallel()
+	// The reads of UUIDv7 and UUIDv4 for a batch of 100,000 rows in each of 20 rounds.
+	for _, c := range []struct {
+		v7, v4 func(round int) int64
+		want   string
+	}{
+		{func(int) int64 { return 0 }, func(int) int64 { return 0 }, "No key had to read blocks of its index: they were in the cache"},
+		{func(int) int64 { return 0 }, func(round int) int64 { return 4 * int64(round) }, "In the last tenth UUIDv4 had to read 0.8 blocks of its index for 1,000 rows, UUIDv7 none"},
+		{func(int) int64 { return 1 }, func(int) int64 { return 5 }, "In the last tenth UUIDv4 had to read 0.05 blocks of its index for 1,000 rows, UUIDv7 0.01"},
+		{func(int) int64 { return 5000 }, func(int) int64 { return 4800 }, "In the last tenth UUIDv7 had to read 50 blocks of its index for 1,000 rows, UUIDv4 48"},
+		{func(int) int64 { return 0 }, func(round int) int64 { return int64(max(0, 7-round)) * 1000 },
+			"UUIDv4 had to read up to 55 blocks of its index for 1,000 rows; in the last tenth UUIDv4 and UUIDv7 read none"},
+	} {
+		r := crafted()
+		for i := range r.Batches {
+			b := &r.Batches[i]
+			reads := c.v7(b.Round)
+			if b.Key == "uuidv4" {
+				reads = c.v4(b.Round)
+			}
+			b.Reads = &reads
+		}
+		if got := r.missFinding(); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+	alone := crafted()
+	alone.Figures = alone.Figures[1:]
+	if got, want := alone.missFinding(), "In the last tenth UUIDv4 had to read 601 blocks of its index for 1,000 rows"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestMemoryAndNotes(t *testing.T) {
 	t.Parallel()
 	r := crafted()

@@ -100,49 +100,59 @@ func short(v float64) string {
 	}
 }
 
-// same is how near two figures are that are called the same.
-const same = 0.1
-
-func alike(a, b float64) bool { return math.Abs(a/b-1) < same }
+// compared says that one figure is another one times a ratio: "6 % more WAL than",
+// "3.7 times the WAL of".
+func compared(ratio float64, of string) string {
+	percent := math.Round(100 * (ratio - 1))
+	switch {
+	case ratio >= 2:
+		return times(ratio) + " the " + of + " of"
+	case percent > 0:
+		return fmt.Sprintf("%.0f %% more %s than", percent, of)
+	case percent < 0:
+		return fmt.Sprintf("%.0f %% less %s than", -percent, of)
+	default:
+		return "1.00 times the " + of + " of"
+	}
+}
 
 func (r *Result) rateFinding() string {
 	a, b := r.pair()
-	switch slow := b.RowsPerSLast / a.RowsPerSLast; {
-	case alike(slow, 1):
-		return fmt.Sprintf("In the last tenth %s took as many rows per second as %s", a.Label, b.Label)
-	case slow > 1:
-		return fmt.Sprintf("In the last tenth %s took %.2f times the rows per second of %s", b.Label, slow, a.Label)
-	default:
-		return fmt.Sprintf("In the last tenth %s took %.2f times the rows per second of %s", a.Label, 1/slow, b.Label)
+	if a.Key == b.Key {
+		return fmt.Sprintf("In the last tenth %s took %s rows per second", a.Label, group(a.RowsPerSLast))
 	}
+	if a.RowsPerSLast < b.RowsPerSLast {
+		a, b = b, a
+	}
+	return fmt.Sprintf("In the last tenth %s took %s %s", a.Label, compared(a.RowsPerSLast/b.RowsPerSLast, "rows per second"), b.Label)
 }
 
 func (r *Result) walFinding() string {
 	a, b := r.pair()
-	ratio := a.WALPerRow / b.WALPerRow
-	if alike(ratio, 1) {
-		return fmt.Sprintf("%s wrote as much WAL as %s", a.Label, b.Label) + r.withoutImages()
+	text := fmt.Sprintf("%s wrote %s bytes of WAL a row", a.Label, group(a.WALPerRow))
+	if a.Key != b.Key {
+		text = fmt.Sprintf("%s wrote %s %s", a.Label, compared(a.WALPerRow/b.WALPerRow, "WAL"), b.Label)
 	}
-	text := fmt.Sprintf("%s wrote %s the WAL of %s", a.Label, times(ratio), b.Label)
 	if a.FPIBytesPerRow != nil && *a.FPIBytesPerRow > a.WALPerRow/10 {
-		text += fmt.Sprintf(": %.0f %% of it were full-page images", 100**a.FPIBytesPerRow/a.WALPerRow)
+		text += fmt.Sprintf("; %.0f %% of %s's were full-page images", 100**a.FPIBytesPerRow/a.WALPerRow, a.Label)
 	}
-	return text + r.withoutImages()
-}
-
-func (r *Result) withoutImages() string {
 	if r.Server.Settings["full_page_writes"] == "off" {
-		return ", on a server without full-page images"
+		text += ", on a server without full-page images"
 	}
-	return ""
+	return text
 }
 
 func (r *Result) sizeFinding() string {
 	a, b := r.pair()
-	ratio := float64(a.IndexBytes) / float64(b.IndexBytes)
-	text := fmt.Sprintf("%s's index is %.2f times as large as %s's", a.Label, ratio, b.Label)
+	text := fmt.Sprintf("%s's index has %s bytes a row", a.Label, group(float64(a.IndexBytes)/float64(a.Rows)))
+	if a.Key != b.Key {
+		text = fmt.Sprintf("%s's index is %.2f times as large as %s's", a.Label, float64(a.IndexBytes)/float64(b.IndexBytes), b.Label)
+	}
 	if a.Density != nil && b.Density != nil {
-		text += fmt.Sprintf(": its leaves are %.0f %% full instead of %.0f %%", *a.Density, *b.Density)
+		text += fmt.Sprintf("; its leaves are %.0f %% full", *a.Density)
+		if a.Key != b.Key {
+			text += fmt.Sprintf(", %s's %.0f %%", b.Label, *b.Density)
+		}
 	}
 	return text
 }

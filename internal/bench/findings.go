@@ -1,8 +1,10 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -162,16 +164,58 @@ func (r Read) accessesPer1000() float64 {
 	return 1000 * float64(r.Hits+r.Reads) / float64(max(r.Rows, 1))
 }
 
+// A rangeCost is what a range costs by one kind of key.
+type rangeCost struct {
+	label    string
+	accesses float64 // of buffers, for 1,000 rows
+}
+
+func (r *Result) rangeCosts(via string) (costs []rangeCost) {
+	for _, f := range r.Figures {
+		if read := r.read(f.Key, "range", via); read != nil && read.Rows > 0 {
+			costs = append(costs, rangeCost{strings.ReplaceAll(f.Label, ",", ""), read.accessesPer1000()})
+		}
+	}
+	slices.SortStableFunc(costs, func(a, b rangeCost) int { return cmp.Compare(a.accesses, b.accesses) })
+	return costs
+}
+
+// rangeFinding names all keys whose ranges are cheap, and all whose are not.
 func (r *Result) rangeFinding() string {
-	ours, random := r.read("uuidv7", "range", "key"), r.read("uuidv7_random", "range", "key")
-	if ours != nil && random != nil && ours.Rows > 0 && random.Rows > 0 {
-		ratio := random.accessesPer1000() / ours.accessesPer1000()
-		return fmt.Sprintf("A range of time by key takes %s the buffer accesses when UUIDv7 is random in its millisecond", times(ratio))
+	costs := r.rangeCosts("key")
+	if len(costs) == 0 {
+		if costs = r.rangeCosts("created_at"); len(costs) == 0 {
+			return ""
+		}
+		return "1,000 rows of a time take " + accesses(costs) + " by an index on created_at; no key here tells the time"
 	}
-	if ours != nil && ours.Rows > 0 {
-		return fmt.Sprintf("1,000 rows of a time take %.0f buffer accesses by UUIDv7; a random key needs an index on created_at for that", ours.accessesPer1000())
+	dear := slices.IndexFunc(costs, func(c rangeCost) bool { return c.accesses > 2*costs[0].accesses })
+	if dear < 0 {
+		return "1,000 rows of a time by key take " + accesses(costs) + " with " + listed(costs)
 	}
-	return "Rows of a time, by key where its order is that of time, and by an index on created_at"
+	cheap, costly := costs[:dear], costs[dear:]
+	return "1,000 rows of a time by key take " + accesses(cheap) + " with " + listed(cheap) + ", " + accesses(costly) + " with " + listed(costly)
+}
+
+// accesses prints costs, which go up, as "20 to 23 buffer accesses".
+func accesses(costs []rangeCost) string {
+	least, most := group(costs[0].accesses), group(costs[len(costs)-1].accesses)
+	if least != most {
+		least += " to " + most
+	}
+	return least + " buffer accesses"
+}
+
+func listed(costs []rangeCost) string {
+	text := costs[0].label
+	for i, c := range costs[1:] {
+		if i == len(costs)-2 {
+			text += " and " + c.label
+		} else {
+			text += ", " + c.label
+		}
+	}
+	return text
 }
 
 // missFinding speaks of the points that are drawn.

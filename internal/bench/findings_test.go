@@ -43,7 +43,7 @@ func TestPicturesSayWhatTheRunFound(t *testing.T) {
 		"wal":    "UUIDv4 wrote 4.1 times the WAL of UUIDv7; 74 % of UUIDv4's were full-page images",
 		"size":   "UUIDv4's index is 1.50 times as large as UUIDv7's; its leaves are 67 % full, UUIDv7's 90 %",
 		"misses": "In the last tenth UUIDv4 had to read 601 blocks of its index for 1,000 rows, UUIDv7 1.0",
-		"range":  "1,000 rows of a time take 25 buffer accesses by UUIDv7; a random key needs an index on created_at for that",
+		"range":  "1,000 rows of a time by key take 25 buffer accesses with UUIDv7",
 	}
 	if len(pictures) != len(want) {
 		t.Errorf("got %d pictures, want %d", len(pictures), len(want))
@@ -89,6 +89,37 @@ func TestWALAndRateSayHowMuch(t *testing.T) {
 		}
 		if got, want := r.rateFinding(), "In the last tenth "+c.wantRate; got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestRangeNamesEveryKeyThatIsDear(t *testing.T) {
+	t.Parallel()
+	labels := map[string]string{"identity": "bigint identity", "snowflake": "snowflake", "uuidv7": "UUIDv7", "uuidv7_random": "UUIDv7, random in its ms", "ulid": "ULID as text"}
+	for _, c := range []struct {
+		via  string
+		hits map[string]int64 // for 1,000 rows
+		want string
+	}{
+		{"key", map[string]int64{"snowflake": 21, "uuidv7": 23, "uuidv7_random": 671, "ulid": 481},
+			"1,000 rows of a time by key take 21 to 23 buffer accesses with snowflake and UUIDv7, 481 to 671 buffer accesses with ULID as text and UUIDv7 random in its ms"},
+		{"key", map[string]int64{"snowflake": 21, "uuidv7": 23, "uuidv7_random": 35, "ulid": 29},
+			"1,000 rows of a time by key take 21 to 35 buffer accesses with snowflake, UUIDv7, ULID as text and UUIDv7 random in its ms"},
+		{"key", map[string]int64{"uuidv7": 23, "ulid": 481}, "1,000 rows of a time by key take 23 buffer accesses with UUIDv7, 481 buffer accesses with ULID as text"},
+		{"key", map[string]int64{"ulid": 481}, "1,000 rows of a time by key take 481 buffer accesses with ULID as text"},
+		{"created_at", map[string]int64{"identity": 22}, "1,000 rows of a time take 22 buffer accesses by an index on created_at; no key here tells the time"},
+		{"key", nil, ""},
+	} {
+		r := crafted()
+		r.Figures, r.Reads = nil, nil
+		for _, key := range Keys() {
+			if hits, there := c.hits[key]; there {
+				r.Figures = append(r.Figures, Figure{Key: key, Label: labels[key]})
+				r.Reads = append(r.Reads, Read{Key: key, Query: "range", Via: c.via, Queries: 1, Rows: 2000, Hits: hits, Reads: hits})
+			}
+		}
+		if got := r.rangeFinding(); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
 }

@@ -98,7 +98,6 @@ func (r *Result) sizeBars() *plot.Plot {
 	return bars("MiB of the index (paler: empty space in its leaves); × is the ratio to "+r.Figures[0].Label, all)
 }
 
-// rangeBars shows what is cold first: the key and created_at read different rows.
 func (r *Result) rangeBars() *plot.Plot {
 	var all []bar
 	for _, f := range r.Figures {
@@ -108,10 +107,9 @@ func (r *Result) rangeBars() *plot.Plot {
 				continue
 			}
 			b := bar{name: f.Label + ", by " + via, key: f.Key, value: read.accessesPer1000()}
-			b.pale = b.value * float64(read.Hits) / float64(max(read.Hits+read.Reads, 1))
-			b.label = fmt.Sprintf("%.0f, of these %.0f read", b.value, b.value-b.pale)
+			b.label = group(b.value)
 			all = append(all, b)
 		}
 	}
-	return bars("buffer accesses for 1,000 rows of a time in the middle of the run (paler: found in shared_buffers)", all)
+	return bars("buffer accesses for 1,000 rows of a time in the middle of the run, wherever the buffers were", all)
 }

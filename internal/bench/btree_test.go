@@ -142,6 +142,25 @@ func checkFigure(t *testing.T, conn *pgx.Conn, r *Result, f Figure, rows int64) 
 	}
 }
 
+// What the cache happens to hold has no part in the reads: on a server whose
+// cache holds none of the tables as a whole, no block is read from outside it.
+func TestReadsDoNotDependOnTheCache(t *testing.T) {
+	t.Parallel()
+	config, _ := database(t, devpgtest.Private(t, map[string]string{"shared_buffers": "2MB", "autovacuum": "off"}))
+	r, err := RunBTree(t.Context(), BTreeConfig{Rows: 20_000, Keys: []string{"identity", "uuidv7", "uuidv4"}, Server: config})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, read := range r.Reads {
+		if read.Reads != 0 || read.Hits == 0 {
+			t.Errorf("got %+v", read)
+		}
+	}
+	if want := 3*4 + 1; len(r.Reads) < want {
+		t.Errorf("got %d sorts of reads, want %d", len(r.Reads), want)
+	}
+}
+
 func value[T any](t *testing.T, conn *pgx.Conn, query string) T {
 	t.Helper()
 	var v T

@@ -84,7 +84,8 @@ type Batch struct {
 // perSecond is the batch's rate.
 func (b Batch) perSecond() float64 { return float64(b.Rows) / b.Ended.Sub(b.Began).Seconds() }
 
-// A Read is what reads of one sort cost, Queries of them in all.
+// A Read is what reads of one sort cost, Queries of them in all, when they were
+// done a second time: Reads are blocks that the cache could not keep in between.
 type Read struct {
 	Key     string  `json:"key"`
 	Query   string  `json:"query"` // newest, range, recent, random
@@ -107,7 +108,7 @@ type Table struct {
 var shownTables = []struct{ view, title string }{
 	{"inserts", "Inserts (× is the ratio to the first line)"},
 	{"sizes", "Sizes at the end"},
-	{"reads", "Reads: newest 100; a hundredth of the rows by time; 200 look-ups of recent rows, and 200 of any (means)"},
+	{"reads", "Reads, the second time, when the cache has them: newest 100; a hundredth of the rows by time; 200 look-ups of recent rows, and 200 of any (means)"},
 }
 
 func readResult(ctx context.Context, conn *pgx.Conn, server *Server) (*Result, error) {

@@ -68,6 +68,32 @@ func TestBenchThroughDev(t *testing.T) {
 			t.Errorf("no line has %q:\n%s", want, p.output)
 		}
 	}
+	// By the key and by created_at it is as many rows, although the proxy makes the
+	// keys of a statement before the server has its rows.
+	text, err := os.ReadFile(filepath.Join(out, "results.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found struct {
+		Reads []struct {
+			Key, Query, Via string
+			Rows            int
+		}
+	}
+	if err := json.Unmarshal(text, &found); err != nil {
+		t.Fatal(err)
+	}
+	ranges := make(map[string]int)
+	for _, r := range found.Reads {
+		if r.Query == "range" {
+			ranges[r.Key+" by "+r.Via] = r.Rows
+		}
+	}
+	for _, key := range []string{"snowflake", "uuidv7", "uuidv7_random", "ulid"} {
+		if byKey, byTime := ranges[key+" by key"], ranges[key+" by created_at"]; byKey != 200 || byTime > 200 || byTime < 195 {
+			t.Errorf("%s: got %d rows by key and %d by created_at, want 200", key, byKey, byTime)
+		}
+	}
 	page, err := os.ReadFile(filepath.Join(out, "report.html"))
 	if err != nil {
 		t.Fatal(err)

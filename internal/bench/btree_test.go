@@ -137,6 +137,14 @@ func checkFigure(t *testing.T, conn *pgx.Conn, r *Result, f Figure, rows int64) 
 			t.Errorf("%s: got %+v for the newest 100 by %s", f.Key, read, via)
 		}
 	}
+	// Some rows may have the created_at of the bound.
+	if read := r.read(f.Key, "range", "created_at"); read == nil || read.Rows > rows/100 || read.Rows < rows/100-5 {
+		t.Errorf("%s: got %+v for a hundredth of the rows by created_at", f.Key, read)
+	}
+	byKey := r.read(f.Key, "range", "key")
+	if tells := f.Key == "snowflake" || f.Key == "ulid" || strings.HasPrefix(f.Key, "uuidv7"); tells != (byKey != nil) || tells && byKey.Rows != rows/100 {
+		t.Errorf("%s: got %+v for a hundredth of the rows by key", f.Key, byKey)
+	}
 	if read := r.read(f.Key, "random", "key"); read == nil || read.Rows != int64(read.Queries) || read.Queries < 100 {
 		t.Errorf("%s: got %+v for look-ups", f.Key, read)
 	}

@@ -108,7 +108,7 @@ type Table struct {
 var shownTables = []struct{ view, title string }{
 	{"inserts", "Inserts (× is the ratio to the first line)"},
 	{"sizes", "Sizes at the end"},
-	{"reads", "Reads, the second time, when the cache has them: newest 100; a hundredth of the rows by time; 200 look-ups of recent rows, and 200 of any (means)"},
+	{"reads", "Reads, the second time, when the cache has them: newest 100; a hundredth of the rows in order of time; 200 look-ups of recent rows, and 200 of any (means)"},
 }
 
 func readResult(ctx context.Context, conn *pgx.Conn, server *Server) (*Result, error) {

@@ -27,6 +27,7 @@ type ProxyConfig struct {
 type target struct {
 	name   string
 	config *pgx.ConnConfig
+	peer   bool // not ours
 }
 
 // A workload is one sort of statement; all have a bigint or a text as $1.
@@ -49,9 +50,14 @@ var workloads = []workload{
 
 // protocols are how a statement is sent.
 var protocols = []struct {
-	name string
-	mode pgx.QueryExecMode
-}{{"prepared", pgx.QueryExecModeCacheStatement}, {"simple", pgx.QueryExecModeSimpleProtocol}}
+	name  string
+	mode  pgx.QueryExecMode
+	named bool // statements stay in the session
+}{
+	{"prepared", pgx.QueryExecModeCacheStatement, true},
+	{"unnamed", pgx.QueryExecModeExec, false},
+	{"simple", pgx.QueryExecModeSimpleProtocol, false},
+}
 
 // RunProxy compares. It uses the same schema as RunBTree, which it drops.
 func RunProxy(ctx context.Context, c ProxyConfig) (r *ProxyResult, err error) {
@@ -123,7 +129,7 @@ func (c *ProxyConfig) targets(ctx context.Context) ([]target, error) {
 		}
 		direct, proxy = moved(c.Server, host, port), c.Server
 	}
-	targets := []target{{"direct", direct}, {"proxy", proxy}}
+	targets := []target{{name: "direct", config: direct}, {name: "proxy", config: proxy}}
 	for i, addr := range append([]string{c.Proxy}, c.Peers...) {
 		if addr == "" {
 			continue
@@ -139,7 +145,7 @@ func (c *ProxyConfig) targets(ctx context.Context) ([]target, error) {
 		if config := moved(c.Server, host, uint16(port)); i == 0 {
 			targets[1].config = config
 		} else {
-			targets = append(targets, target{"peer " + addr, config})
+			targets = append(targets, target{"peer " + addr, config, true})
 		}
 	}
 	return targets, nil

@@ -28,8 +28,9 @@ type Cell struct {
 // An Outcome is what one target did. Ratios are to the server itself in the
 // same round.
 type Outcome struct {
-	Rates        []float64 `json:"rates"` // statements per second, of each round
-	Rate         float64   `json:"rate"`  // their median
+	Problem      string    `json:"problem,omitempty"` // why the target cannot do it; then there is nothing else
+	Rates        []float64 `json:"rates"`             // statements per second, of each round
+	Rate         float64   `json:"rate"`              // their median
 	P50US        float64   `json:"p50_us"`
 	P99US        float64   `json:"p99_us"`
 	Ratio        float64   `json:"ratio"` // the median
@@ -53,6 +54,9 @@ func (c *Cell) add(target int, t turn) {
 func (c *Cell) sum() {
 	for i := range c.Results {
 		o := &c.Results[i]
+		if o.Problem != "" {
+			continue
+		}
 		slices.Sort(o.latencies)
 		o.P50US, o.P99US = percentile(o.latencies, 50), percentile(o.latencies, 99)
 		o.latencies = nil
@@ -97,12 +101,14 @@ func (r *ProxyResult) WriteText(w io.Writer) error {
 	}
 	for _, c := range r.Cells {
 		for i, o := range c.Results {
-			ratio := ""
-			if i > 0 {
-				ratio = fmt.Sprintf("%.2f (%.2f to %.2f)", o.Ratio, o.LeastRatio, o.LargestRatio)
+			row := []string{c.Workload, c.Protocol, r.Targets[i], "", "", "", o.Problem}
+			if o.Problem == "" {
+				row[3], row[4], row[5] = fmt.Sprintf("%.0f", o.Rate), fmt.Sprintf("%.0f", o.P50US), fmt.Sprintf("%.0f", o.P99US)
+				if i > 0 {
+					row[6] = fmt.Sprintf("%.2f (%.2f to %.2f)", o.Ratio, o.LeastRatio, o.LargestRatio)
+				}
 			}
-			t.Rows = append(t.Rows, []string{c.Workload, c.Protocol, r.Targets[i],
-				fmt.Sprintf("%.0f", o.Rate), fmt.Sprintf("%.0f", o.P50US), fmt.Sprintf("%.0f", o.P99US), ratio})
+			t.Rows = append(t.Rows, row)
 		}
 	}
 	if err := t.writeText(w); err != nil {

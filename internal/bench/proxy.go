@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -151,12 +152,20 @@ func (c *ProxyConfig) targets(ctx context.Context) ([]target, error) {
 	return targets, nil
 }
 
-// moved is a way to connect to another address in the same way.
+// moved is a way to connect to another address in the same way: a certificate
+// that has to have the name of the host has to have that of the other one.
 func moved(c *pgx.ConnConfig, host string, port uint16) *pgx.ConnConfig {
 	config := c.Copy()
+	rename := func(t *tls.Config) {
+		if t != nil && t.ServerName != "" {
+			t.ServerName = host
+		}
+	}
 	config.Host, config.Port = host, port
+	rename(config.TLSConfig)
 	for _, f := range config.Fallbacks {
 		f.Host, f.Port = host, port
+		rename(f.TLSConfig)
 	}
 	return config
 }

@@ -150,7 +150,8 @@ type benchProxy struct {
 	Clients     int           `default:"4" help:"Sessions at a time."`
 	Turn        time.Duration `default:"1s" help:"How long each is used before the next has its turn."`
 	Rounds      int           `default:"5" help:"How often all have their turns."`
-	JSON        bool          `help:"Print one JSON object instead of the table."`
+	Out         string        `type:"path" help:"Directory for report.html, results.json, results.csv and the pictures. Without it there are none."`
+	JSON        bool          `help:"Print results.json instead of the table."`
 }
 
 // Validate checks the numbers.
@@ -175,12 +176,21 @@ func (c *benchProxy) Run(env *environment) error {
 	if err != nil {
 		return benchError(env, err)
 	}
-	if !c.JSON {
-		return result.WriteText(env.out)
+	if c.Out != "" {
+		if err := result.Write(c.Out); err != nil {
+			return fmt.Errorf("write the report: %w", err)
+		}
 	}
-	text, err := result.JSON()
-	if err == nil {
-		_, err = env.out.Write(text)
+	if c.JSON {
+		text, err := result.JSON()
+		if err == nil {
+			_, err = env.out.Write(text)
+		}
+		return err
 	}
+	if err := result.WriteText(env.out); err != nil || c.Out == "" {
+		return err
+	}
+	_, err = fmt.Fprintf(env.out, "report: %s\n", filepath.Join(c.Out, "report.html"))
 	return err
 }

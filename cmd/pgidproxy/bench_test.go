@@ -152,8 +152,9 @@ func TestBenchProxyPgBouncer(t *testing.T) {
 		t.Fatal(err)
 	}
 	peer := servers.PgBouncer(t, server, devpg.Superuser).Addr
+	out := filepath.Join(t.TempDir(), "out")
 	for range 2 {
-		p := start(t, "bench", "proxy", "--database-url", url, "--peer", peer, "--rounds", "2", "--turn", "50ms", "--json")
+		p := start(t, "bench", "proxy", "--database-url", url, "--peer", peer, "--rounds", "2", "--turn", "50ms", "--json", "--out", out)
 		if got := p.wait(t); got != exitDone {
 			t.Fatalf("got exit code %d:\n%s", got, p.output)
 		}
@@ -169,6 +170,9 @@ func TestBenchProxyPgBouncer(t *testing.T) {
 		}
 		if err := json.Unmarshal([]byte(p.output.String()), &r); err != nil {
 			t.Fatalf("%v:\n%s", err, p.output)
+		}
+		if text, err := os.ReadFile(filepath.Join(out, "results.json")); err != nil || string(text) != p.output.String() {
+			t.Errorf("got results.json %s, %v, which is not what was printed", text, err)
 		}
 		if got, want := strings.Join(r.Targets, ", "), "direct, proxy, peer "+peer; got != want || len(r.Cells) != 9 {
 			t.Fatalf("got %d cells of %s, want 9 of %s", len(r.Cells), got, want)

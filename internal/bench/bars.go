@@ -13,7 +13,7 @@ import (
 // A bar is one of a picture of bars that lie one below the other.
 type bar struct {
 	name  string
-	key   string  // decides the colour
+	color color.RGBA
 	value float64 // of the whole bar
 	pale  float64 // the part of it that is drawn paler, at its end
 	label string
@@ -34,7 +34,7 @@ func bars(unit string, all []bar) *plot.Plot {
 	for i, b := range all {
 		at := float64(len(all) - 1 - i)
 		names[len(all)-1-i] = b.name
-		p.Add(barAt(at, b.value, paler(colors[b.key])), barAt(at, b.value-b.pale, colors[b.key]))
+		p.Add(barAt(at, b.value, paler(b.color)), barAt(at, b.value-b.pale, b.color))
 		labels.XYs, labels.Labels = append(labels.XYs, plotter.XY{X: b.value, Y: at}), append(labels.Labels, b.label)
 	}
 	if l, err := plotter.NewLabels(labels); err == nil {
@@ -72,7 +72,7 @@ func (r *Result) walBars() *plot.Plot {
 	all := make([]bar, len(r.Figures))
 	seen := false
 	for i, f := range r.Figures {
-		all[i] = bar{name: f.Label, key: f.Key, value: f.WALPerRow, label: fmt.Sprintf("%s (%.2f ×)", group(f.WALPerRow), f.WALPerRow/r.Figures[0].WALPerRow)}
+		all[i] = bar{name: f.Label, color: colors[f.Key], value: f.WALPerRow, label: fmt.Sprintf("%s (%.2f ×)", group(f.WALPerRow), f.WALPerRow/r.Figures[0].WALPerRow)}
 		if f.FPIBytesPerRow != nil {
 			all[i].pale, seen = *f.FPIBytesPerRow, true
 		}
@@ -89,7 +89,7 @@ func (r *Result) sizeBars() *plot.Plot {
 	for i, f := range r.Figures {
 		mib := float64(f.IndexBytes) / (1 << 20)
 		label := fmt.Sprintf("%.1f MiB (%.2f ×)", mib, float64(f.IndexBytes)/float64(r.Figures[0].IndexBytes))
-		all[i] = bar{name: f.Label, key: f.Key, value: mib, label: label}
+		all[i] = bar{name: f.Label, color: colors[f.Key], value: mib, label: label}
 		if f.Density != nil {
 			all[i].pale = mib * (1 - *f.Density/100)
 			all[i].label += fmt.Sprintf(", %.0f %% full", *f.Density)
@@ -106,7 +106,7 @@ func (r *Result) rangeBars() *plot.Plot {
 			if read == nil || read.Rows == 0 {
 				continue
 			}
-			b := bar{name: f.Label + ", by " + via, key: f.Key, value: read.accessesPer1000()}
+			b := bar{name: f.Label + ", by " + via, color: colors[f.Key], value: read.accessesPer1000()}
 			b.label = group(b.value)
 			all = append(all, b)
 		}

@@ -46,7 +46,7 @@ var (
 
 const (
 	width      = 9.6 * vg.Inch
-	height     = 5.6 * vg.Inch
+	height     = 5.6 * vg.Inch // where nothing else is needed
 	footHeight = 0.75 * vg.Inch
 	dpi        = 120
 	wrapTitle  = 80 // characters of a line
@@ -56,24 +56,32 @@ const (
 // Draw makes the pictures.
 func (r *Result) Draw() ([]Picture, error) {
 	rate := r.lines("rows/s", func(b Batch) (over, under float64) { return float64(b.Rows), b.Ended.Sub(b.Began).Seconds() })
-	drawings := []struct {
-		name, title string
-		plot        *plot.Plot
-	}{
-		{"rate", r.rateFinding(), rate},
-		{"wal", r.walFinding(), r.walBars()},
-		{"size", r.sizeFinding(), r.sizeBars()},
-		{"misses", r.missFinding(), r.lines("blocks of the index read for 1,000 rows", misses)},
-		{"range", r.rangeFinding(), r.rangeBars()},
-	}
+	return render(r.Foot(), []drawing{
+		{"rate", r.rateFinding(), rate, height},
+		{"wal", r.walFinding(), r.walBars(), height},
+		{"size", r.sizeFinding(), r.sizeBars(), height},
+		{"misses", r.missFinding(), r.lines("blocks of the index read for 1,000 rows", misses), height},
+		{"range", r.rangeFinding(), r.rangeBars(), height},
+	})
+}
+
+// A drawing is what a picture is made from.
+type drawing struct {
+	name, title string // no title: what it would show was not counted
+	plot        *plot.Plot
+	height      vg.Length
+}
+
+// render makes the pictures, with a foot beneath each.
+func render(foot string, drawings []drawing) ([]Picture, error) {
 	var pictures []Picture
 	for _, d := range drawings {
 		if d.title == "" {
-			continue // not counted by this server
+			continue
 		}
 		d.plot.Title.Text = wrap(d.title, wrapTitle)
 		p := Picture{Name: d.name, Title: d.title}
-		svg, png := vgsvg.New(width, height), vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))}
+		svg, png := vgsvg.New(width, d.height), vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, d.height), vgimg.UseDPI(dpi))}
 		var err error
 		for _, c := range []struct {
 			canvas interface {
@@ -82,7 +90,7 @@ func (r *Result) Draw() ([]Picture, error) {
 			}
 			to *[]byte
 		}{{svg, &p.SVG}, {png, &p.PNG}} {
-			r.drawOn(draw.New(c.canvas), d.plot)
+			drawOn(draw.New(c.canvas), d.plot, foot)
 			var b bytes.Buffer
 			if _, err = c.canvas.WriteTo(&b); err != nil {
 				return nil, fmt.Errorf("draw %s: %w", d.name, err)
@@ -103,12 +111,12 @@ func misses(b Batch) (over, under float64) {
 }
 
 // drawOn draws a plot and the foot beneath it.
-func (r *Result) drawOn(c draw.Canvas, p *plot.Plot) {
+func drawOn(c draw.Canvas, p *plot.Plot, foot string) {
 	c.SetColor(color.White)
 	c.Fill(c.Rectangle.Path())
 	p.Draw(draw.Crop(c, 8, -14, footHeight, -6))
 	style := draw.TextStyle{Color: dark, Font: sans(8), Handler: plot.DefaultTextHandler, YAlign: draw.YTop}
-	c.FillText(style, vg.Point{X: c.Min.X + 12, Y: c.Min.Y + footHeight - 6}, wrap(r.Foot(), wrapFoot))
+	c.FillText(style, vg.Point{X: c.Min.X + 12, Y: c.Min.Y + footHeight - 6}, wrap(foot, wrapFoot))
 }
 
 func sans(size vg.Length) font.Font {

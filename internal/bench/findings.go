@@ -252,14 +252,18 @@ func (r *Result) missFinding() string {
 
 // Foot says where the figures come from.
 func (r *Result) Foot() string {
+	return r.Server.foot(fmt.Sprintf("%s rows of each kind in %d batches", group(float64(r.Run.Rows)), r.Run.Rounds), r.Run.Began)
+}
+
+func (s *Server) foot(what string, began time.Time) string {
 	var settings []string
 	for _, name := range shownSettings {
-		settings = append(settings, name+" "+r.Server.Settings[name])
+		settings = append(settings, name+" "+s.Settings[name])
 	}
 	return strings.Join([]string{
-		fmt.Sprintf("PostgreSQL %s; %s rows of each kind in %d batches; %s", r.Server.Version, group(float64(r.Run.Rows)), r.Run.Rounds, r.Run.Began.UTC().Format(time.DateOnly)),
+		fmt.Sprintf("PostgreSQL %s; %s; %s", s.Version, what, began.UTC().Format(time.DateOnly)),
 		strings.Join(settings, ", "),
-		r.Server.where(),
+		s.where(),
 	}, "\n")
 }
 

@@ -94,7 +94,7 @@ func RunProxy(ctx context.Context, c ProxyConfig) (r *ProxyResult, err error) {
 	if err := awaitFilling(ctx, targets[1].config); err != nil {
 		return nil, err
 	}
-	r = &ProxyResult{Server: server, Clients: c.Clients, TurnSeconds: c.Turn.Seconds(), Rounds: c.Rounds}
+	r = &ProxyResult{Server: server, Began: time.Now(), Clients: c.Clients, TurnSeconds: c.Turn.Seconds(), Rounds: c.Rounds}
 	for _, t := range targets {
 		r.Targets = append(r.Targets, t.name)
 	}

@@ -10,12 +10,13 @@ import (
 
 // A ProxyResult is what RunProxy has found.
 type ProxyResult struct {
-	Server      *Server  `json:"server"`
-	Targets     []string `json:"targets"` // the first is the server itself
-	Clients     int      `json:"clients"`
-	TurnSeconds float64  `json:"turn_seconds"`
-	Rounds      int      `json:"rounds"`
-	Cells       []Cell   `json:"cells"`
+	Server      *Server   `json:"server"`
+	Began       time.Time `json:"began"`
+	Targets     []string  `json:"targets"` // the first is the server itself
+	Clients     int       `json:"clients"`
+	TurnSeconds float64   `json:"turn_seconds"`
+	Rounds      int       `json:"rounds"`
+	Cells       []Cell    `json:"cells"`
 }
 
 // A Cell is one workload in one protocol, on all targets.
@@ -92,13 +93,14 @@ func (r *ProxyResult) JSON() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// WriteText writes the table.
-func (r *ProxyResult) WriteText(w io.Writer) error {
-	t := Table{
-		Title: fmt.Sprintf("PostgreSQL %s, %d clients, %d rounds of %.3g s for each; ratios are to direct in the same round: median (least to largest)",
-			r.Server.Version, r.Clients, r.Rounds, r.TurnSeconds),
-		Columns: []string{"workload", "protocol", "by", "statements/s", "p50 µs", "p99 µs", "ratio"},
-	}
+// how says what was done.
+func (r *ProxyResult) how() string {
+	return fmt.Sprintf("PostgreSQL %s, %d clients, %d rounds of %.3g s for each; ratios are to direct in the same round: median (least to largest)",
+		r.Server.Version, r.Clients, r.Rounds, r.TurnSeconds)
+}
+
+func (r *ProxyResult) table() Table {
+	t := Table{Title: r.how(), Columns: []string{"workload", "protocol", "by", "statements/s", "p50 µs", "p99 µs", "ratio"}}
 	for _, c := range r.Cells {
 		for i, o := range c.Results {
 			row := []string{c.Workload, c.Protocol, r.Targets[i], "", "", "", o.Problem}
@@ -111,12 +113,25 @@ func (r *ProxyResult) WriteText(w io.Writer) error {
 			t.Rows = append(t.Rows, row)
 		}
 	}
-	if err := t.writeText(w); err != nil {
-		return err
-	}
+	return t
+}
+
+// notes tell what one should know to read the figures.
+func (r *ProxyResult) notes() []string {
+	notes := []string{"a prepared statement is parsed once in a session, an unnamed one each time; a simple one has its value in the text"}
 	if r.Server.Machine != "" {
-		_, err := fmt.Fprintf(w, "note: the clients share the machine with the server, and with a proxy that runs on it: %s\n", r.Server.Machine)
-		return err
+		notes = append(notes, "the clients share the machine with the server, and with a proxy that runs on it: "+r.Server.Machine)
 	}
-	return nil
+	return notes
+}
+
+// WriteText writes the table and the notes.
+func (r *ProxyResult) WriteText(w io.Writer) error {
+	err := r.table().writeText(w)
+	for _, note := range r.notes() {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "note: %s\n", note)
+		}
+	}
+	return err
 }

@@ -39,18 +39,26 @@ var bigints = []kind{
 		migrate.Options{Table: "third"}, []string{"SELECT id, n FROM third"}, "INSERT INTO third (n) VALUES ('new')"},
 }
 
-func (k *kind) scene(t *testing.T, s *devpg.Server) *scene {
-	t.Helper()
+// role is a role of the test's own.
+func (k *kind) role(t *testing.T) string {
 	role := "r_" + strings.ReplaceAll(strings.ToLower(strings.Map(func(r rune) rune {
 		if r < '0' || r > 'z' {
 			return '_'
 		}
 		return r
 	}, t.Name())), "/", "_")
-	c := newScene(t, s, strings.ReplaceAll(k.setup, "{role}", role[:min(60, len(role))]))
+	return role[:min(60, len(role))]
+}
+
+func (k *kind) scene(t *testing.T, s *devpg.Server) *scene {
+	t.Helper()
+	role := k.role(t)
+	c := newScene(t, s, strings.ReplaceAll(k.setup, "{role}", role))
 	if strings.Contains(k.setup, "{role}") {
 		t.Cleanup(func() {
-			c.exec("DROP OWNED BY " + role[:min(60, len(role))] + "; DROP ROLE " + role[:min(60, len(role))])
+			if c.one("SELECT count(*) FROM pg_roles WHERE rolname = '"+role+"'") == "1" {
+				c.exec("DROP OWNED BY " + role + "; DROP ROLE " + role)
+			}
 		})
 	}
 	return c

@@ -28,7 +28,7 @@ func TestUUIDKeys(t *testing.T) {
 			t.Run(k.name, func(t *testing.T) {
 				t.Parallel()
 				c := k.scene(t, s)
-				c.stages(k.options, k.data, 4)
+				c.stages(k.options, k.data, 8)
 				before, schema := c.data(k.data), snapshot(t, s, c.url)
 				c.exec("CREATE TEMP TABLE was AS SELECT n, row_number() OVER (ORDER BY id) AS place FROM p")
 				c.apply(k.options)

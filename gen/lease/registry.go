@@ -79,7 +79,14 @@ func (r *Registry) Open(ctx context.Context) (Snapshot, error) {
 		if s.Head != nil && s.Head.Server == s.Server {
 			return s, nil
 		}
-		if err := r.begin(ctx, s, r.longest(s)); err != nil && !errors.Is(err, ErrChanged) {
+		// All terms start above the end of the wait, by the store's clock where it has
+		// one, and above where those of the era before did: that clock may have been set back.
+		wait := r.longest(s)
+		floor := r.ms(s) + wait.Milliseconds()
+		if s.Head != nil {
+			floor = max(floor, s.Head.Floor)
+		}
+		if err := r.begin(ctx, s, wait, floor); err != nil && !errors.Is(err, ErrChanged) {
 			return s, err
 		}
 	}
@@ -95,13 +102,15 @@ func (r *Registry) Init(ctx context.Context, renew bool) (Snapshot, error) {
 		if err != nil {
 			return s, err
 		}
-		if s.Head != nil && r.ID != "" && s.Head.ID != r.ID {
+		floor := r.past(s)
+		switch {
+		case s.Head == nil:
+		case r.ID != "" && s.Head.ID != r.ID:
 			return s, &OtherRegistryError{Want: r.ID, Got: s.Head.ID}
-		}
-		if renew && s.Head != nil {
+		case renew:
 			s.Head.ID = newID()
 		}
-		if err := r.begin(ctx, s, 0); err == nil {
+		if err := r.begin(ctx, s, 0, floor); err == nil {
 			return r.Store.Load(ctx)
 		} else if !errors.Is(err, ErrChanged) {
 			return s, err
@@ -109,9 +118,21 @@ func (r *Registry) Init(ctx context.Context, renew bool) (Snapshot, error) {
 	}
 }
 
-// begin starts an era behind the one of s. All its terms start above the end of
-// the wait, by the clock of the store where it has one.
-func (r *Registry) begin(ctx context.Context, s Snapshot, wait time.Duration) error {
+// past is the floor of an era that begins without a wait: now, where records may
+// be missing or older than the last ones, and otherwise what it was. One in the
+// future is of a clock that was wrong: no holder is left that has come so far.
+func (r *Registry) past(s Snapshot) int64 {
+	switch {
+	case s.Head == nil && r.ID == "":
+		return 0
+	case s.Head != nil && s.Head.Server == s.Server && strings.HasPrefix(s.Head.Era, eraNew):
+		return min(s.Head.Floor, r.ms(s))
+	}
+	return r.ms(s)
+}
+
+// begin starts an era behind the one of s, with the head's id.
+func (r *Registry) begin(ctx context.Context, s Snapshot, wait time.Duration, floor int64) error {
 	head, old := Head{ID: r.ID}, ""
 	if s.Head != nil {
 		head, old = *s.Head, s.Head.Era
@@ -127,11 +148,7 @@ func (r *Registry) begin(ctx context.Context, s Snapshot, wait time.Duration) er
 	if wait == 0 {
 		kind = eraNew
 	}
-	head.Era, head.Server = kind+newToken(), s.Server
-	head.Floor = r.ms(s) + wait.Milliseconds()
-	if wait == 0 && (old == "" && r.ID == "" || strings.HasPrefix(old, eraNew)) {
-		head.Floor = 0 // nothing was lost: the records' own marks do
-	}
+	head.Era, head.Server, head.Floor = kind+newToken(), s.Server, floor
 	return r.Store.Found(ctx, old, head, wait)
 }
 
@@ -170,7 +187,7 @@ func (r *Registry) wall() int64 {
 // still there notices at its next heartbeat, and mints below its mark till then.
 // It returns the record as it was, and fails with a *FreeError where nobody holds
 // the node. The node of a database's functions is freed only if functions is set,
-// since they cannot notice: its mark is put a day ahead.
+// since they cannot notice: its mark is put a minute ahead.
 func (r *Registry) Release(ctx context.Context, node int, functions bool) (Record, error) {
 	for {
 		s, err := r.Open(ctx)

@@ -1,0 +1,97 @@
+package lease_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pgidproxy/pgidproxy/gen/lease"
+	"github.com/pgidproxy/pgidproxy/gen/lease/leasetest"
+)
+
+// Who says that no holder is left does not say that the records are the last ones:
+// of a copy, a restored or a failed-over registry they are not, and a program whose
+// clock was set back would repeat what came behind them.
+func TestInitOfOlderData(t *testing.T) {
+	world(t, func(t *testing.T, registry *leasetest.Memory, ids *idSet) {
+		a := newParty(t, "a", registry, ids)
+		a.mustBegin()
+		a.mustMint()
+		restore := registry.Save()
+		time.Sleep(time.Hour)
+		a.mustMint()
+		a.end()
+		restore()
+		time.Sleep(time.Minute)
+		r := &lease.Registry{Store: registry}
+		if _, err := r.Init(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		a.step(-time.Minute - 30*time.Second)
+		a.mustBegin()
+		defer a.end()
+		for range 90 { // no id, or one that is new to the world
+			_, _ = a.mint(1)
+			time.Sleep(time.Second)
+		}
+		a.step(time.Minute + 30*time.Second)
+		time.Sleep(time.Minute)
+		a.mustMint()
+	})
+}
+
+// What an era has said of the past, another Init does not take back.
+func TestInitTwice(t *testing.T) {
+	world(t, func(t *testing.T, registry *leasetest.Memory, _ *idSet) {
+		r := &lease.Registry{Store: registry}
+		s, err := r.Open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		registry.Empty()
+		r.ID = s.Head.ID
+		want := int64(0)
+		for i := range 3 {
+			if s, err = r.Init(t.Context(), false); err != nil {
+				t.Fatal(err)
+			}
+			if want == 0 {
+				want = time.Now().UnixMilli()
+			}
+			if s.Head.Floor != want {
+				t.Errorf("floor after %d: %s, want %s", i+1, time.UnixMilli(s.Head.Floor), time.UnixMilli(want))
+			}
+			time.Sleep(time.Second)
+		}
+		// A floor that a wrong clock put into the future is no reason to wait for it.
+		registry.Step(24 * time.Hour)
+		registry.Save()()
+		if s, err = r.Open(t.Context()); err != nil || time.UnixMilli(s.Head.Floor).Before(time.Now().Add(23*time.Hour)) {
+			t.Fatalf("got %+v, %v", s.Head, err)
+		}
+		registry.Step(-24 * time.Hour)
+		if s, err = r.Init(t.Context(), false); err != nil || s.Head.Floor > time.Now().UnixMilli() {
+			t.Errorf("got %s, %v", time.UnixMilli(s.Head.Floor), err)
+		}
+	})
+}
+
+// The clock of the server that takes over may be behind that of the one before.
+func TestFloorNeverFalls(t *testing.T) {
+	world(t, func(t *testing.T, registry *leasetest.Memory, _ *idSet) {
+		r := &lease.Registry{Store: registry}
+		floor := int64(0)
+		for range 3 {
+			registry.Save()()
+			s, err := r.Open(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Head.Floor < floor {
+				t.Errorf("the floor fell from %s to %s", time.UnixMilli(floor), time.UnixMilli(s.Head.Floor))
+			}
+			floor = s.Head.Floor
+			time.Sleep(time.Minute)
+			registry.Step(-time.Hour)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -92,6 +93,37 @@ func TestFloorNeverFalls(t *testing.T) {
 			floor = s.Head.Floor
 			time.Sleep(time.Minute)
 			registry.Step(-time.Hour)
+		}
+	})
+}
+
+// Who set up an emptied registry without the id that databases record can still
+// give it that id, as long as it has given out nothing.
+func TestInitWithRecordedID(t *testing.T) {
+	world(t, func(t *testing.T, registry *leasetest.Memory, ids *idSet) {
+		a := newParty(t, "a", registry, ids)
+		a.mustBegin()
+		defer a.end()
+		a.mustMint()
+		id := a.k.Status().Registry
+		registry.Empty()
+		if s, err := (&lease.Registry{Store: registry}).Init(t.Context(), false); err != nil || s.Head.ID == id {
+			t.Fatalf("got %+v, %v", s.Head, err)
+		}
+		time.Sleep(time.Minute)
+		if a.mints() || !errors.As(a.k.Status().Err, new(*lease.OtherRegistryError)) {
+			t.Fatalf("a goes on with another registry: %v", a.k.Status().Err)
+		}
+		right := &lease.Registry{Store: registry, ID: id}
+		s, err := right.Init(t.Context(), false)
+		if err != nil || s.Head.ID != id || s.Head.Floor != time.Now().UnixMilli() {
+			t.Fatalf("got %+v, %v", s.Head, err)
+		}
+		time.Sleep(6 * time.Second)
+		a.mustMint()
+		wrong := &lease.Registry{Store: registry, ID: "another"}
+		if _, err := wrong.Init(t.Context(), false); !errors.As(err, new(*lease.OtherRegistryError)) {
+			t.Errorf("a registry that is used got another id: %v", err)
 		}
 	})
 }

@@ -21,7 +21,8 @@ type OtherRegistryError struct{ Want, Got string }
 
 func (e *OtherRegistryError) Error() string {
 	return fmt.Sprintf("this is registry %s, but the database records registry %s: node numbers of two registries collide. "+
-		"use the --registry that it was installed with, or move the database to this one with pgidproxy install --registry URL --new-function-node", e.Got, e.Want)
+		"use the --registry that it was installed with, or move the database to this one with pgidproxy install --registry URL --new-function-node; "+
+		"one that was only set up in place of it, since it had lost its data, gets its id with pgidproxy nodes init --id %[2]s", e.Got, e.Want)
 }
 
 // An EmptyRegistryError says that nothing is where a registry is expected.
@@ -94,8 +95,8 @@ func (r *Registry) Open(ctx context.Context) (Snapshot, error) {
 
 // Init begins a new era without a wait, which is safe where no holder of a node
 // is left and none was within the last TTL, as in a registry that is really new.
-// renew gives the registry a new id, as a copy of another one needs; an empty one
-// gets the one that is expected.
+// renew gives the registry a new id, as a copy of another one needs; one without
+// records, on which nobody relies yet, gets the one that is expected.
 func (r *Registry) Init(ctx context.Context, renew bool) (Snapshot, error) {
 	for {
 		s, err := r.Store.Load(ctx)
@@ -105,8 +106,10 @@ func (r *Registry) Init(ctx context.Context, renew bool) (Snapshot, error) {
 		floor := r.past(s)
 		switch {
 		case s.Head == nil:
-		case r.ID != "" && s.Head.ID != r.ID:
+		case r.ID != "" && s.Head.ID != r.ID && len(s.Records) > 0:
 			return s, &OtherRegistryError{Want: r.ID, Got: s.Head.ID}
+		case r.ID != "" && s.Head.ID != r.ID: // set up in place of one that had lost its data
+			s.Head.ID, floor = r.ID, r.ms(s)
 		case renew:
 			s.Head.ID = newID()
 		}

@@ -127,3 +127,20 @@ func TestInitWithRecordedID(t *testing.T) {
 		}
 	})
 }
+
+// To free a node is no reason to set up an emptied registry under an id that the
+// holders of before refuse.
+func TestReleaseOfEmptied(t *testing.T) {
+	world(t, func(t *testing.T, registry *leasetest.Memory, ids *idSet) {
+		a := newParty(t, "a", registry, ids)
+		a.mustBegin()
+		defer a.end()
+		registry.Empty()
+		var free *lease.FreeError
+		if _, err := (&lease.Registry{Store: registry}).Release(t.Context(), 3, false); !errors.As(err, &free) {
+			t.Errorf("got %v", err)
+		}
+		time.Sleep(time.Minute)
+		a.mustMint()
+	})
+}

@@ -193,7 +193,14 @@ func (r *Registry) wall() int64 {
 // since they cannot notice: its mark is put a minute ahead.
 func (r *Registry) Release(ctx context.Context, node int, functions bool) (Record, error) {
 	for {
-		s, err := r.Open(ctx)
+		s, err := r.Store.Load(ctx)
+		if err == nil && s.Head == nil {
+			// To be set up by who knows its id.
+			return Record{Node: node}, &FreeError{Node: node}
+		}
+		if err == nil {
+			s, err = r.Open(ctx)
+		}
 		if err != nil {
 			return Record{}, err
 		}

@@ -86,7 +86,7 @@ func report(s lease.Snapshot) *nodesReport {
 	case s.Copied:
 		r.Problems = append(r.Problems, (&lease.CopiedError{ID: s.Head.ID}).Error())
 	case s.Head.Server != s.Server:
-		r.Problems = append(r.Problems, "the registry is served by another server than before: the next heartbeat begins a wait until all holders have stopped")
+		r.Problems = append(r.Problems, "the registry is served by another server, or from other data, than before: the next heartbeat begins a wait until all holders have stopped")
 	}
 	if s.Head != nil {
 		r.Registry = s.Head.ID

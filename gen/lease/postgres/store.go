@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -149,7 +150,7 @@ func (s *Store) Load(ctx context.Context) (snap lease.Snapshot, err error) {
 }
 
 const loadQuery = `SELECT %s, pg_catalog.int8(pg_catalog.floor(pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) * 1000)),
-	r.id, r.era, r.server, r.floor_ms,
+	r.id, r.era, r.xmin::pg_catalog.text, r.server, r.floor_ms,
 	GREATEST(LEAST(pg_catalog.date_part('epoch', r.ready - pg_catalog.clock_timestamp()) * 1000, r.wait_ms), 0)::float8,
 	n.node, n.kind, n.token, n.holder, n.mark_ms, n.every_ms, n.ttl_ms,
 	pg_catalog.int8(pg_catalog.date_part('epoch', n.since) * 1000000), pg_catalog.int8(pg_catalog.date_part('epoch', n.until) * 1000000),
@@ -161,17 +162,20 @@ func (s *Store) load(ctx context.Context, tx pgx.Tx) (snap lease.Snapshot, err e
 	if err != nil {
 		return snap, err
 	}
-	var id, era, server, kind, token, holder *string
+	var id, era, written, server, kind, token, holder *string
 	var floor, mark, every, ttl, since, until *int64 // since and until in µs: how times are written differs
 	var wait *float64
 	var node *int
 	var live *bool
-	_, err = pgx.ForEachRow(rows, []any{&snap.Server, &snap.Now, &id, &era, &server, &floor, &wait,
+	var back bool // what is there was restored
+	_, err = pgx.ForEachRow(rows, []any{&snap.Server, &snap.Now, &id, &era, &written, &server, &floor, &wait,
 		&node, &kind, &token, &holder, &mark, &every, &ttl, &since, &until, &live}, func() error {
 		if id != nil && snap.Head == nil {
-			snap.Head = &lease.Head{ID: *id, Era: *era, Server: *server, Floor: *floor}
-			snap.Wait = time.Duration(*wait * float64(time.Millisecond))
 			snap.Copied = copied(*server, snap.Server)
+			name, by, sealed := strings.Cut(*era, seal)
+			back = sealed && by != *written
+			snap.Head = &lease.Head{ID: *id, Era: name, Server: *server, Floor: *floor}
+			snap.Wait = time.Duration(*wait * float64(time.Millisecond))
 		}
 		if node != nil {
 			snap.Records = append(snap.Records, lease.Record{Node: *node, Kind: *kind, Token: *token, Holder: *holder, Mark: *mark,
@@ -184,6 +188,9 @@ func (s *Store) load(ctx context.Context, tx pgx.Tx) (snap lease.Snapshot, err e
 		err = &lease.SetupError{Err: fmt.Errorf("role %s may not ask which server this is, as others have that use the registry", role),
 			Hint: "GRANT EXECUTE ON FUNCTION pg_catalog.pg_control_system(), pg_catalog.pg_walfile_name(pg_lsn), pg_catalog.pg_current_wal_lsn() TO " + role}
 	}
+	if back {
+		snap.Server += restored
+	}
 	return snap, err
 }
 
@@ -193,17 +200,29 @@ func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 // the bytes "pgreg". It ends with the transaction, behind a pooler too.
 const lock = 0x7067726567
 
+// The transaction that wrote the head is recorded in its era, behind seal. The
+// row's xmin is the same as long as the row is: a restore into the same database
+// puts an older one in its place, by a transaction of its own. Then restored is
+// added to the server's name. An era that an older program began has no seal
+// until the first write under it.
+const (
+	seal     = "@"
+	restored = "+restored"
+	writer   = "'" + seal + "' || (pg_catalog.txid_current() & 4294967295)::pg_catalog.text"
+)
+
 // Found implements lease.Store.
 func (s *Store) Found(ctx context.Context, old string, head lease.Head, wait time.Duration) error {
 	return s.do(ctx, pgx.ReadWrite, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_catalog.pg_advisory_xact_lock($1)", int64(lock)); err != nil {
 			return err
 		}
-		text := `UPDATE pgid.registry SET id = $1, era = $2, server = $3, floor_ms = $4, wait_ms = $5::pg_catalog.int8,
-			ready = pg_catalog.clock_timestamp() + $5::pg_catalog.int8 * '1 millisecond'::pg_catalog.interval WHERE era = $6`
-		args := []any{head.ID, head.Era, head.Server, head.Floor, wait.Milliseconds(), old}
+		text := `UPDATE pgid.registry SET id = $1, era = $2 || ` + writer + `, server = $3, floor_ms = $4, wait_ms = $5::pg_catalog.int8,
+			ready = pg_catalog.clock_timestamp() + $5::pg_catalog.int8 * '1 millisecond'::pg_catalog.interval
+			WHERE pg_catalog.split_part(era, '` + seal + `', 1) = $6`
+		args := []any{head.ID, head.Era, strings.TrimSuffix(head.Server, restored), head.Floor, wait.Milliseconds(), old}
 		if old == "" {
-			text = `INSERT INTO pgid.registry (id, era, server, floor_ms, wait_ms, ready) VALUES ($1, $2, $3, $4, $5::pg_catalog.int8,
+			text = `INSERT INTO pgid.registry (id, era, server, floor_ms, wait_ms, ready) VALUES ($1, $2 || ` + writer + `, $3, $4, $5::pg_catalog.int8,
 				pg_catalog.clock_timestamp() + $5::pg_catalog.int8 * '1 millisecond'::pg_catalog.interval) ON CONFLICT DO NOTHING`
 			args = args[:5]
 		}
@@ -222,13 +241,8 @@ func (s *Store) Swap(ctx context.Context, w lease.Swap) (now int64, err error) {
 		if _, err := tx.Exec(ctx, "SELECT pg_catalog.pg_advisory_xact_lock_shared($1)", int64(lock)); err != nil {
 			return err
 		}
-		var era bool
-		err := tx.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pgid.registry WHERE era = $1 AND server = "+s.names.expression()+")", w.Era).Scan(&era)
-		if err != nil {
+		if err := s.under(ctx, tx, w.Era); err != nil {
 			return err
-		}
-		if !era {
-			return lease.ErrEra
 		}
 		args := []any{w.Node, w.Kind, w.Token, w.Holder, w.Mark, w.Every.Milliseconds(), w.TTL.Milliseconds(), w.Expect, w.Renew}
 		err = pgx.ErrNoRows
@@ -244,6 +258,21 @@ func (s *Store) Swap(ctx context.Context, w lease.Swap) (now int64, err error) {
 		return err
 	})
 	return now, err
+}
+
+// under fails with ErrEra unless the head is of the era, and as it was written by
+// the server that this is. It seals an era of an older program.
+func (s *Store) under(ctx context.Context, tx pgx.Tx, era string) error {
+	var open bool
+	err := tx.QueryRow(ctx, "SELECT era = $1 AND pg_catalog.has_table_privilege('pgid.registry', 'UPDATE') FROM pgid.registry "+
+		"WHERE era IN ($1, $1 || '"+seal+"' || xmin::pg_catalog.text) AND server = "+s.names.expression(), era).Scan(&open)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return lease.ErrEra
+	}
+	if err == nil && open {
+		_, err = tx.Exec(ctx, "UPDATE pgid.registry SET era = era || "+writer+" WHERE era = $1", era)
+	}
+	return err
 }
 
 // insert writes a record where there is none, and update one of an expected token.

@@ -51,6 +51,7 @@ var unknown = rewrite.NewCatalog(rewrite.CatalogData{})
 //	heard of         nil, from a notification until an attempt whose fingerprint is of later has ended
 //	current          the catalog, confirmed by an attempt that started after the last End, with a
 //	                 fingerprint of after the last notification
+//	read otherwise   nil: there is a catalog, but of when the proxy minted under another node
 //	stale            nil: there is a catalog, but no poll has confirmed it for staleAfter
 //	unreadable       unknown: there never was a catalog, and the last attempt to read one failed
 //
@@ -61,16 +62,18 @@ var unknown = rewrite.NewCatalog(rewrite.CatalogData{})
 type Watcher struct {
 	config *pgx.ConnConfig
 	self   func() self
+	node   func() int // of self, at the cost of a load
 	log    *slog.Logger
 	wake   chan struct{} // capacity 1: try now
 	stale  time.Duration
 
 	// current is what the fields below come to. It is stored under mu and
 	// loaded without.
-	current atomic.Pointer[rewrite.Catalog]
+	current atomic.Pointer[reliable]
 
 	mu          sync.Mutex
 	catalog     *rewrite.Catalog // the last one read; nil before the first
+	reader      int              // the node that the proxy minted under then
 	fingerprint string           // of catalog
 	generation  uint64           // readings so far
 	notes       []string         // of the last reading, as logged
@@ -95,13 +98,31 @@ type Watcher struct {
 
 func newWatcher(config *pgx.ConnConfig, who func() self, stale time.Duration, log *slog.Logger) *Watcher {
 	return &Watcher{
-		config: config, self: who, log: log, stale: stale,
+		config: config, self: who, node: func() int { return who().node }, log: log, stale: stale,
 		wake: make(chan struct{}, 1), hangUp: make(chan struct{}, 1), news: make(chan struct{}),
 	}
 }
 
-// Current returns what may be relied on now, nil for nothing: see Watcher.
-func (w *Watcher) Current() *rewrite.Catalog { return w.current.Load() }
+// reliable is a catalog that may be relied on by a proxy that mints under a node.
+type reliable struct {
+	catalog *rewrite.Catalog
+	node    int
+}
+
+// Current returns what may be relied on now, nil for nothing: see Watcher. A
+// catalog that was read for another node does not tell whether the functions of
+// the database mint under the one that the proxy has just taken.
+func (w *Watcher) Current() *rewrite.Catalog {
+	c := w.current.Load()
+	if c == nil {
+		return nil
+	}
+	if node := w.node(); node >= 0 && node != c.node && c.catalog != unknown {
+		w.tryNow()
+		return nil
+	}
+	return c.catalog
+}
 
 // Last returns the last reading, whether it may be relied on or not.
 func (w *Watcher) Last() *rewrite.Catalog {
@@ -112,13 +133,13 @@ func (w *Watcher) Last() *rewrite.Catalog {
 
 // publish is called with w.mu held after every change of state.
 func (w *Watcher) publish() {
-	var c *rewrite.Catalog
+	var c *reliable
 	switch {
 	case w.inFlight > 0:
 	case w.valid:
-		c = w.catalog
+		c = &reliable{w.catalog, w.reader}
 	case w.blind:
-		c = unknown
+		c = &reliable{catalog: unknown}
 	}
 	w.current.Store(c)
 }
@@ -154,7 +175,7 @@ func (w *Watcher) tryNow() {
 func (w *Watcher) Fresh(ctx context.Context) {
 	for {
 		w.mu.Lock()
-		news, over := w.news, w.current.Load() != nil || w.failures > 0 || w.inFlight > 0
+		news, over := w.news, w.Current() != nil || w.failures > 0 || w.inFlight > 0
 		w.mu.Unlock()
 		if over {
 			return
@@ -195,7 +216,7 @@ func (w *Watcher) attempt(ctx context.Context, conn *pgx.Conn) *pgx.Conn {
 		return conn
 	}
 	if r != nil {
-		w.adopt(r, l.fingerprint)
+		w.adopt(r, who.node, l.fingerprint)
 	}
 	w.succeeded(changes, l.heard)
 	return conn
@@ -262,13 +283,13 @@ func (w *Watcher) look(ctx context.Context, q querier) (l look, err error) {
 
 // adopt makes r the catalog. Plans stay that rest on what it says as the last one
 // did. w.mu is held.
-func (w *Watcher) adopt(r *reading, fingerprint string) {
+func (w *Watcher) adopt(r *reading, node int, fingerprint string) {
 	c := rewrite.NewCatalog(r.data)
 	if w.catalog != nil {
 		c = c.After(w.catalog)
 	}
 	w.generation++
-	w.catalog, w.fingerprint = c.At(w.generation), fingerprint
+	w.catalog, w.reader, w.fingerprint = c.At(w.generation), node, fingerprint
 	if !slices.Equal(w.notes, r.notes) {
 		for _, note := range r.notes {
 			w.log.Warn(note)

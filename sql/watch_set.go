@@ -90,6 +90,9 @@ func (ws *Watchers) Database(name string) *Database {
 		config.Database = name
 		w = newWatcher(config, ws.self, ws.stale, ws.log.With("database", name))
 		config.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) { w.hear() }
+		if ws.Node != nil {
+			w.node = ws.Node
+		}
 		ws.all[name] = w
 	}
 	w.users++

@@ -26,7 +26,7 @@ func TestWatcherStates(t *testing.T) {
 	read := func(changes uint64, schema string) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.adopt(&reading{data: rewrite.CatalogData{Known: true, Schema: schema}}, schema)
+		w.adopt(&reading{data: rewrite.CatalogData{Known: true, Schema: schema}}, -1, schema)
 		w.succeeded(changes, heard)
 	}
 	fail := func(changes uint64) {

@@ -24,7 +24,7 @@ type InstalledConfig struct {
 }
 
 // Key returns the key of the database in which the functions were installed, as
-// DatabaseKey does; "" where its system's identifier is not recorded.
+// Identify does; "" where its system's identifier is not recorded.
 func (c InstalledConfig) Key() string {
 	if c.SystemIdentifier == nil {
 		return ""
@@ -99,13 +99,22 @@ func (s server) key() string {
 	return fmt.Sprintf("%d of system %d", s.oid, *s.identifier)
 }
 
-// DatabaseKey returns what tells the database from all others: its oid and its
-// system's identifier, or, where that may not be read, the server's address. It
-// stays when the database is renamed or fails over, and not when it is copied. name
-// is the database's.
-func DatabaseKey(ctx context.Context, conn *pgx.Conn) (key, name string, err error) {
+// An Identity tells a database from others.
+type Identity struct {
+	// Key is its oid and its system's identifier, or, where that may not be read, the
+	// server's address. It stays when the database is renamed or fails over, and not
+	// when it is copied.
+	Key string
+	// Weak is set where it is the address, which other servers may have too: as they
+	// see it themselves, it is often that of a container, or a socket's.
+	Weak bool
+	Name string
+}
+
+// Identify tells which database it is.
+func Identify(ctx context.Context, conn *pgx.Conn) (Identity, error) {
 	s, err := readServer(ctx, conn)
-	return s.key(), s.database, err
+	return Identity{Key: s.key(), Weak: s.identifier == nil, Name: s.database}, err
 }
 
 func readServer(ctx context.Context, q querier) (s server, err error) {

@@ -74,7 +74,7 @@ type DoctorRegistry struct {
 type DoctorNode struct {
 	Node      int
 	Functions bool   // of a database's functions; otherwise a proxy holds it
-	Holder    string // in words; of functions DatabaseKey, or that and the database's name
+	Holder    string // in words; of functions Identity.Key, or that and the database's name
 }
 
 // A check looks at one side of a database.

@@ -174,7 +174,7 @@ func registry(id string, node int, functions bool, holder string) func(string) D
 func TestDangers(t *testing.T) {
 	devpgtest.Each(t, func(t *testing.T, s *devpg.Server) {
 		conn, _ := installed(t, s)
-		key, _, err := DatabaseKey(context.Background(), conn)
+		own, err := Identify(context.Background(), conn)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestDangers(t *testing.T) {
 		fill := strings.NewReplacer("{role}", "role_"+conn.Config().Database, "{uuidv7}", uuidv7, "{copy 1023}", copied(1023), "{copy 5}", copied(5))
 		for _, tt := range dangers {
 			if s.Major() >= tt.since {
-				tt.show(t, conn, key, fill)
+				tt.show(t, conn, own.Key, fill)
 			}
 		}
 	})

@@ -79,19 +79,20 @@ func TestBeforeRegistries(t *testing.T) {
 	})
 }
 
-func TestDatabaseKey(t *testing.T) {
+func TestIdentify(t *testing.T) {
 	devpgtest.Each(t, func(t *testing.T, s *devpg.Server) {
 		ctx := context.Background()
 		conn, url := installed(t, s)
-		key, name, err := DatabaseKey(ctx, conn)
-		if err != nil || name != conn.Config().Database {
-			t.Fatalf("%q, %q, %v", key, name, err)
+		own, err := Identify(ctx, conn)
+		key, name := own.Key, own.Name
+		if err != nil || name != conn.Config().Database || own.Weak {
+			t.Fatalf("%+v, %v", own, err)
 		}
 		if c, _, err := ReadConfig(ctx, conn); err != nil || c.Key() != key {
 			t.Errorf("recorded %q, %v, want %q", c.Key(), err, key)
 		}
-		if other, _, err := DatabaseKey(ctx, connect(t, devpgtest.DatabaseOn(t, s))); err != nil || other == key {
-			t.Errorf("another database: %q, %v", other, err)
+		if other, err := Identify(ctx, connect(t, devpgtest.DatabaseOn(t, s))); err != nil || other.Key == key {
+			t.Errorf("another database: %+v, %v", other, err)
 		}
 		conn.Close(ctx)
 		admin := connect(t, s.URL("postgres"))
@@ -103,14 +104,14 @@ func TestDatabaseKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close(ctx)
-		if got, _, err := DatabaseKey(ctx, conn); err != nil || got != key {
-			t.Errorf("renamed: %q, %v, want %q", got, err, key)
+		if got, err := Identify(ctx, conn); err != nil || got.Key != key {
+			t.Errorf("renamed: %+v, %v, want %q", got, err, key)
 		}
 		exec(t, conn, "CREATE ROLE stranger_"+name+"; REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC; SET ROLE stranger_"+name)
-		got, _, err := DatabaseKey(ctx, conn)
+		got, err := Identify(ctx, conn)
 		exec(t, conn, "RESET ROLE; DROP ROLE stranger_"+name)
-		if want := strings.Split(key, " ")[0] + " of the server at 127.0.0.1:"; err != nil || !strings.HasPrefix(got, want) {
-			t.Errorf("without the identifier: %q, %v, want %s…", got, err, want)
+		if want := strings.Split(key, " ")[0] + " of the server at 127.0.0.1:"; err != nil || !strings.HasPrefix(got.Key, want) || !got.Weak {
+			t.Errorf("without the identifier: %+v, %v, want %s…", got, err, want)
 		}
 	})
 }
@@ -123,13 +124,13 @@ func TestUninstallKeepsRegistry(t *testing.T) {
 	devpgtest.Each(t, func(t *testing.T, s *devpg.Server) {
 		ctx := context.Background()
 		conn, _ := installed(t, s)
-		key, name, err := DatabaseKey(ctx, conn)
+		own, err := Identify(ctx, conn)
 		if err != nil {
 			t.Fatal(err)
 		}
 		exec(t, conn, registryTables)
 		exec(t, conn, fmt.Sprintf(`INSERT INTO pgid.node VALUES (0, 'lease', 'proxy A', now() + interval '1 minute'), (1, 'lease', 'proxy B', now() - interval '1 minute'),
-			(2, 'free', 'proxy C', now() + interval '1 minute'), (1022, 'functions', '5 of system 6, named shop', now()), (1023, 'functions', '%s, named %s', now())`, key, name))
+			(2, 'free', 'proxy C', now() + interval '1 minute'), (1022, 'functions', '5 of system 6, named shop', now()), (1023, 'functions', '%s, named %s', now())`, own.Key, own.Name))
 		var inUse *InUseError
 		if err := Uninstall(ctx, conn); !errors.As(err, &inUse) || len(inUse.Users) != 2 || !strings.Contains(inUse.Users[0], "proxy A") ||
 			!strings.Contains(inUse.Users[1], "5 of system 6, named shop") || !strings.Contains(inUse.Users[1], "pgidproxy nodes release 1022 --functions") {

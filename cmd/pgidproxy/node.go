@@ -221,7 +221,7 @@ type databaseFacts struct {
 	config sql.InstalledConfig
 	found  bool
 	copied bool
-	key    string // in the registry
+	key    string // in the registry; where it is no copy that which was recorded, of which more may be known
 	name   string
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -60,7 +61,9 @@ func (d *databaseFacts) read(ctx context.Context, conn *pgx.Conn) (err error) {
 		copied, err = sql.CopyWarning(ctx, conn)
 	}
 	if err == nil {
-		d.key, d.name, err = sql.DatabaseKey(ctx, conn)
+		var i sql.Identity
+		i, err = sql.Identify(ctx, conn)
+		d.key, d.name = cmp.Or(d.config.Key(), i.Key), i.Name
 	}
 	if err != nil {
 		return fmt.Errorf("read what is installed: %w", err)

@@ -111,7 +111,7 @@ func (i installation) run(ctx context.Context, conn *pgx.Conn) (sql.InstallRepor
 		return sql.InstallReport{}, fmt.Errorf("read what is installed: %w", err)
 	}
 	if copied == "" || i.fresh || i.options.FunctionNode != 0 {
-		if err := i.claim(ctx, conn, recorded, found); err != nil {
+		if err := i.claim(ctx, conn, recorded, copied != ""); err != nil {
 			return sql.InstallReport{}, err
 		}
 	}
@@ -120,10 +120,13 @@ func (i installation) run(ctx context.Context, conn *pgx.Conn) (sql.InstallRepor
 
 // claim has the registry give the functions their number. A database that has
 // one from another registry is refused, unless it is to get a fresh one.
-func (i *installation) claim(ctx context.Context, conn *pgx.Conn, recorded sql.InstalledConfig, found bool) error {
-	key, name, err := sql.DatabaseKey(ctx, conn)
+func (i *installation) claim(ctx context.Context, conn *pgx.Conn, recorded sql.InstalledConfig, copied bool) error {
+	database, err := sql.Identify(ctx, conn)
 	if err != nil {
 		return fmt.Errorf("read what is installed: %w", err)
+	}
+	if key := recorded.Key(); database.Weak && key != "" && !copied {
+		database.Key, database.Weak = key, false
 	}
 	// Where one is recorded it is there already, or this is not the one.
 	store, err := i.registry.or(conn.Config()).open(ctx, i.fresh || recorded.Registry == "")
@@ -132,11 +135,12 @@ func (i *installation) claim(ctx context.Context, conn *pgx.Conn, recorded sql.I
 	}
 	defer store.Close()
 	r := lease.Registry{Store: store}
-	want := lease.Functions{Database: key, Name: name, Node: -1, Fresh: i.fresh}
+	want := lease.Functions{Database: database.Key, Name: database.Name, Weak: database.Weak, Node: -1, Fresh: i.fresh}
 	if !i.fresh {
 		r.ID = recorded.Registry
-		if found {
+		if recorded.FunctionNode != 0 {
 			want.Node, want.Was = recorded.FunctionNode, recorded.Key()
+			want.Recorded, want.Registry = recorded.FunctionNode, recorded.Registry
 		}
 	}
 	if i.options.FunctionNode != 0 {

@@ -22,6 +22,11 @@ type Functions struct {
 	Was string
 	// Fresh takes a number that the database does not have yet.
 	Fresh bool
+	// Weak is set where another database may have the same key: then a number is the
+	// database's only if that records it, Recorded of the registry with id Registry.
+	Weak     bool
+	Recorded int
+	Registry string
 }
 
 // ClaimFunctions gives the functions of a database a node of their own, for good:
@@ -41,15 +46,16 @@ func (r *Registry) ClaimFunctions(ctx context.Context, f Functions) (node int, e
 		if err != nil {
 			return 0, err
 		}
-		if rec, ok := s.record(node); ok && f.has(rec) {
+		if rec, ok := s.record(node); ok && s.has(f, rec) {
 			return node, nil
 		}
+		now := r.ms(s)
 		if f.Node < 0 {
 			if err := s.complete(); err != nil {
 				return 0, err
 			}
-		} else if rec, _ := s.record(node); rec.Mark > r.ms(s)-functionsMark.Milliseconds() && !rec.functionsOf(f.Was) {
-			return 0, &RecentError{Node: node, Left: time.Duration(rec.Mark-r.ms(s))*time.Millisecond + functionsMark}
+		} else if rec, _ := s.record(node); rec.Mark > now-functionsMark.Milliseconds() && !rec.functionsOf(f.Was) {
+			return 0, &RecentError{Node: node, Left: time.Duration(rec.Mark-now)*time.Millisecond + functionsMark}
 		}
 		_, err = r.Store.Swap(ctx, Swap{Era: s.Head.Era, Expect: s.expect(node), Node: node, Kind: KindFunctions,
 			Token: newToken(), Holder: f.holder()})
@@ -89,7 +95,9 @@ func (f Functions) holder() string {
 }
 
 // has tells whether a record is of the database's functions.
-func (f Functions) has(rec Record) bool { return rec.functionsOf(f.Database) }
+func (s Snapshot) has(f Functions, rec Record) bool {
+	return rec.functionsOf(f.Database) && (!f.Weak || f.Registry == s.Head.ID && f.Recorded == rec.Node)
+}
 
 // functionsOf tells whether a record is of the functions of a database.
 func (r Record) functionsOf(database string) bool {
@@ -110,14 +118,14 @@ func (*DataLostError) Error() string {
 func (s Snapshot) functionsNode(f Functions) (int, error) {
 	if f.Node >= 0 {
 		rec, _ := s.record(f.Node)
-		if rec.Live && !f.has(rec) && !rec.functionsOf(f.Was) {
+		if rec.Live && !s.has(f, rec) && !rec.functionsOf(f.Was) {
 			return 0, &HeldError{rec}
 		}
 		return f.Node, nil
 	}
 	if !f.Fresh {
 		for _, rec := range s.Records {
-			if f.has(rec) {
+			if s.has(f, rec) {
 				return rec.Node, nil
 			}
 		}

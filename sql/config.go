@@ -109,12 +109,17 @@ type Identity struct {
 	// see it themselves, it is often that of a container, or a socket's.
 	Weak bool
 	Name string
+	Now  int64 // the server's clock in ms since 1970
 }
 
 // Identify tells which database it is.
 func Identify(ctx context.Context, conn *pgx.Conn) (Identity, error) {
 	s, err := readServer(ctx, conn)
-	return Identity{Key: s.key(), Weak: s.identifier == nil, Name: s.database}, err
+	i := Identity{Key: s.key(), Weak: s.identifier == nil, Name: s.database}
+	if err == nil {
+		err = conn.QueryRow(ctx, "SELECT pg_catalog.int8(pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) OPERATOR(pg_catalog.*) 1000.0::pg_catalog.float8)").Scan(&i.Now)
+	}
+	return i, err
 }
 
 func readServer(ctx context.Context, q querier) (s server, err error) {

@@ -135,7 +135,7 @@ func (i *installation) claim(ctx context.Context, conn *pgx.Conn, recorded sql.I
 	}
 	defer store.Close()
 	r := lease.Registry{Store: store}
-	want := lease.Functions{Database: database.Key, Name: database.Name, Weak: database.Weak, Node: -1, Fresh: i.fresh}
+	want := lease.Functions{Database: database.Key, Name: database.Name, Weak: database.Weak, Now: database.Now, Node: -1, Fresh: i.fresh}
 	if !i.fresh {
 		r.ID = recorded.Registry
 		if recorded.FunctionNode != 0 {

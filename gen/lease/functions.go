@@ -27,6 +27,8 @@ type Functions struct {
 	Weak     bool
 	Recorded int
 	Registry string
+	// Now is the clock that the functions go by, in ms since 1970; 0 means the store's.
+	Now int64
 }
 
 // ClaimFunctions gives the functions of a database a node of their own, for good:
@@ -50,6 +52,9 @@ func (r *Registry) ClaimFunctions(ctx context.Context, f Functions) (node int, e
 			return node, nil
 		}
 		now := r.ms(s)
+		if f.Now != 0 {
+			now = min(now, f.Now)
+		}
 		if f.Node < 0 {
 			if err := s.complete(); err != nil {
 				return 0, err

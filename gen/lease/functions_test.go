@@ -3,10 +3,33 @@ package lease_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/pgidproxy/pgidproxy/gen/lease"
 	"github.com/pgidproxy/pgidproxy/gen/lease/leasetest"
 )
+
+// Functions go by their server's clock: where that is behind the registry's, what
+// proxies have minted a while ago is still to come for them.
+func TestFunctionsBehind(t *testing.T) {
+	world(t, func(t *testing.T, registry *leasetest.Memory, ids *idSet) {
+		a := newParty(t, "a", registry, ids)
+		a.mustBegin()
+		a.mustMint()
+		a.end()
+		time.Sleep(5 * time.Minute)
+		r := &lease.Registry{Store: registry}
+		f := lease.Functions{Database: "db", Node: 0, Now: time.Now().Add(-10 * time.Minute).UnixMilli()}
+		var recent *lease.RecentError
+		if _, err := r.ClaimFunctions(t.Context(), f); !errors.As(err, &recent) || recent.Left < 6*time.Minute || recent.Left > 7*time.Minute {
+			t.Errorf("got %v", err)
+		}
+		f.Now = time.Now().UnixMilli()
+		if _, err := r.ClaimFunctions(t.Context(), f); err != nil {
+			t.Error(err)
+		}
+	})
+}
 
 // Where others may have the same key, only what the database itself records says
 // that a number is its own.

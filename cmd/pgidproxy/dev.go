@@ -11,6 +11,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/pgidproxy/pgidproxy/gen"
+	"github.com/pgidproxy/pgidproxy/gen/lease"
+	"github.com/pgidproxy/pgidproxy/gen/lease/postgres"
 	"github.com/pgidproxy/pgidproxy/internal/devpg"
 )
 
@@ -54,11 +57,16 @@ func (c *devCommand) serve(env *environment, l net.Listener) (err error) {
 	}
 	settings := defaultSettings()
 	settings.DrainTimeout = 0 // the server is about to go as well
-	generator, err := settings.generator(env, 0, false)
+	generator, err := settings.generator(env, 0, true)
 	if err != nil {
 		return err
 	}
 	defer generator.Close()
+	held, err := c.hold(env, generator, connection)
+	if err != nil {
+		return err
+	}
+	defer held.end(env)
 	// Without its server the proxy has nothing to do.
 	ctx, cancel := context.WithCancel(env.ctx)
 	defer cancel()
@@ -71,7 +79,7 @@ func (c *devCommand) serve(env *environment, l net.Listener) (err error) {
 	}()
 	inner := *env
 	inner.ctx = ctx
-	p := &proxy{settings: settings, config: connection, generator: generator, holding: &holding{}}
+	p := &proxy{settings: settings, config: connection, generator: generator, holding: held}
 	err = p.serve(&inner, func() (net.Listener, error) { return l, nil }, func(addr net.Addr) {
 		fmt.Fprint(env.out, c.greeting(server, addr))
 	})
@@ -89,6 +97,26 @@ func installDev(ctx context.Context, config *pgx.ConnConfig) error {
 	defer conn.Close(ctx)
 	_, err = installation{}.run(ctx, conn)
 	return err
+}
+
+// hold holds node 0 in the server's registry: a proxy that somebody puts in front
+// of dev gets another. Whoever was in the registry before has gone with the server.
+func (c *devCommand) hold(env *environment, generator *gen.Generator, config *pgx.ConnConfig) (*holding, error) {
+	h := &holding{store: postgres.New(config), shared: true}
+	r := &lease.Registry{Store: h.store}
+	_, err := r.Init(env.ctx, false)
+	if err == nil {
+		if _, err = r.Release(env.ctx, 0, false); errors.As(err, new(*lease.FreeError)) {
+			err = nil
+		}
+	}
+	if err == nil {
+		h.keeper, err = lease.Hold(env.ctx, lease.Config{Registry: r, Minter: generator, Holder: holder(c.Listen), Now: env.now, Log: env.log})
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("hold a node number: %w", err), h.store.Close())
+	}
+	return h, nil
 }
 
 // greeting tells what runs, and how to use it.

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"net"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -76,5 +77,19 @@ func TestLessRights(t *testing.T) {
 	p = start(t, "install", "--database-url", owner, "--registry", registry)
 	if p.wait(t) != exitDone {
 		t.Error(p.output)
+	}
+}
+
+// A number that no registry knows of may be leased to others, also where a file
+// keeps its mark.
+func TestNodeOutsideOfRegistry(t *testing.T) {
+	t.Parallel()
+	direct := registered(t)
+	for _, args := range [][]string{{"--node-id", "7"}, {"--node-id", "7", "--state-file", filepath.Join(t.TempDir(), "state")}} {
+		p, _ := serve(t, direct, args...)
+		if p.lines("level=WARN", "held in no registry", "node=7") != 1 {
+			t.Errorf("%v: no warning:\n%s", args, p.output)
+		}
+		p.end(t, syscall.SIGTERM)
 	}
 }

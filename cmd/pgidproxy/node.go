@@ -128,10 +128,10 @@ type holding struct {
 // hold begins to hold a node for the generator. recorded is what the database
 // says, if found.
 func (c *serveCommand) hold(env *environment, generator *gen.Generator, database databaseFacts) (*holding, error) {
+	if c.NodeID.given() && !c.Registry.given() && database.config.Registry != "" {
+		env.log.Warn("the node number is held in no registry, although the database has one: nothing keeps another from it; give --registry, in place of a --state-file", "node", c.NodeID.node)
+	}
 	if c.static() {
-		if database.config.Registry != "" {
-			env.log.Warn("the node number is held in no registry, although the database has one: nothing keeps another from it; add --registry", "node", c.NodeID.node)
-		}
 		return &holding{}, nil
 	}
 	h := &holding{}

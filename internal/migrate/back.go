@@ -21,7 +21,7 @@ func (b *builder) back(tables []*table, before, after side) []Step {
 	back := b.swap(after, before)
 	if b.options.Target != UUIDv7 {
 		for _, m := range b.family.members {
-			if m.replace && m.root {
+			if m.replace && m.root && b.indexed() {
 				check := b.tooLarge(m)
 				check.Before = true
 				back.Checks = append(back.Checks, check)
@@ -40,7 +40,7 @@ func (b *builder) narrow() Step {
 	}
 	s := Step{Name: "have new rows of " + t.ident() + " get small ids again", Kind: kindChange, Mode: accessExclusive, Tables: t.tree(),
 		SQL: []string{fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s", t.ident(), ident(k.name), def)}}
-	if b.key.replace {
+	if b.key.replace && b.indexed() {
 		check := b.tooLarge(b.key)
 		check.Before = true
 		s.Checks = append(s.Checks, check)

@@ -172,18 +172,40 @@ func (b *builder) build(ctx context.Context) error {
 	return b.buildColumns(ctx)
 }
 
-// smallest is SQL for an id that no later one is below.
+// smallest is SQL for an id that no later one is below. It is stable, so that an
+// index is searched for it.
 func smallest() string {
-	return fmt.Sprintf("((floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint - %d) << 22)", gen.Epoch)
+	return fmt.Sprintf("((floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint - %d) << 22)", gen.Epoch)
 }
 
 // below checks that the ids that are there sort before new ones.
-func (b *builder) below(before bool) Check {
+func (b *builder) below() Check {
 	return Check{
-		SQL:    fmt.Sprintf("SELECT count(*) FROM %s WHERE %s >= %s", b.key.t.ident(), ident(b.key.c.name), smallest()),
-		Wrong:  "%d ids in " + b.key.t.ident() + " are above the ids that next_snowflake() gives now: new ones would not sort after them and could meet them",
-		Before: before,
+		SQL:   fmt.Sprintf("SELECT count(*) FROM %s WHERE %s >= %s", b.key.t.ident(), ident(b.key.c.name), smallest()),
+		Wrong: "%d ids in " + b.key.t.ident() + " are above the ids that next_snowflake() gives now: new ones would not sort after them and could meet them",
 	}
+}
+
+// checkAbove has the ids that are there compared with new ones before the swap: under
+// its locks, unless the whole table would have to be read for that.
+func (b *builder) checkAbove(wait, swap *Step) {
+	if b.options.Target != Snowflake || b.key.c.typ != "bigint" {
+		return // no integer is as large
+	}
+	check := b.below()
+	if !b.indexed() {
+		wait.Checks = append(wait.Checks, check)
+		return
+	}
+	check.Before = true
+	swap.Checks = append(swap.Checks, check)
+}
+
+// indexed tells whether the largest keys are found without reading the table.
+func (b *builder) indexed() bool {
+	return slices.ContainsFunc(b.key.t.indexes, func(i *index) bool {
+		return i.valid && !i.partial && len(i.keys) > 0 && i.keys[0] == b.key.c.num
+	})
 }
 
 var errInterrupted = errors.New("interrupted: run the same command again to go on")

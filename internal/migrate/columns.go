@@ -128,7 +128,9 @@ func (b *builder) buildColumns(ctx context.Context) error {
 	}
 	add(b.compare(p.Steps)...)
 	swap := b.swap(before, after)
-	add(waitStep("before the swap"), swap)
+	wait := waitStep("before the swap")
+	b.checkAbove(&wait, &swap)
+	add(wait, swap)
 	p.Back = b.back(tables, before, after)
 	p.Finish, p.Ready = b.finish(tables), b.ready(tables)
 	if b.options.Target != UUIDv7 {

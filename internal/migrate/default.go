@@ -21,7 +21,7 @@ func (b *builder) buildDefault(ctx context.Context) error {
 		tables = append(tables, r.name)
 	}
 	swap := Step{Name: changeDefault, Kind: kindChange, Mode: accessExclusive, Tables: tables,
-		Note: "changes the catalog only: nothing is rewritten or read", Checks: []Check{b.below(true)}}
+		Note: "changes the catalog only: nothing is rewritten or read"}
 	back := Step{Name: "change the default back", Kind: kindChange, Mode: accessExclusive, Tables: tables}
 	col := ident(k.name)
 	if k.identity != "" {
@@ -45,7 +45,9 @@ func (b *builder) buildDefault(ctx context.Context) error {
 		swap.Checks = append(swap.Checks, defaultIs(r.name, k.name, b.make, ""))
 		back.Checks = append(back.Checks, defaultIs(r.name, k.name, r.def, r.identity))
 	}
-	b.plan.Steps = []Step{waitStep("before the swap"), swap}
+	wait := waitStep("before the swap")
+	b.checkAbove(&wait, &swap)
+	b.plan.Steps = []Step{wait, swap}
 	b.plan.Back = []Step{waitStep("before the way back"), back}
 	b.plan.Finish = b.finishSequence()
 	return nil

@@ -92,7 +92,7 @@ func (b *builder) judgeKey(ctx context.Context) error {
 	if b.options.Target != Snowflake {
 		return nil
 	}
-	check, n := b.below(false), int64(0)
+	check, n := b.below(), int64(0)
 	if err := b.conn.QueryRow(ctx, check.SQL).Scan(&n); err != nil {
 		return err
 	}

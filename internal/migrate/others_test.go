@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/pgidproxy/pgidproxy/internal/devpg"
 	"github.com/pgidproxy/pgidproxy/internal/devpg/devpgtest"
 	"github.com/pgidproxy/pgidproxy/internal/migrate"
@@ -103,6 +105,39 @@ func TestTriggersSwitchedOff(t *testing.T) {
 		}
 		c.exec("UPDATE p SET id = id WHERE id = 60")
 		c.apply(o)
+	})
+}
+
+// What is looked up under locks is looked up in an index, where there is one.
+func TestChecksUnderLocksAreQuick(t *testing.T) {
+	t.Parallel()
+	devpgtest.Each(t, func(t *testing.T, s *devpg.Server) {
+		t.Parallel()
+		c := newScene(t, s, "CREATE TABLE b (id bigserial PRIMARY KEY, n text); INSERT INTO b (n) SELECT g FROM generate_series(1, 20000) g; CREATE TABLE p (id serial PRIMARY KEY, n text); INSERT INTO p (n) SELECT g FROM generate_series(1, 20000) g; CREATE TABLE bare (id bigserial, n text)")
+		c.exec("ANALYZE")
+		looked := 0
+		for _, table := range []string{"b", "p", "bare"} {
+			p := c.plan(migrate.Options{Table: table})
+			for _, step := range append(p.Steps, p.Back...) {
+				for _, check := range step.Checks {
+					if step.Mode == "" || !strings.Contains(check.SQL, "FROM \"public\"") {
+						continue
+					}
+					looked++
+					lines, err := c.conn.Query(t.Context(), "EXPLAIN "+check.SQL)
+					if err != nil {
+						t.Fatal(err)
+					}
+					plan, err := pgx.CollectRows(lines, pgx.RowTo[string])
+					if err != nil || has(plan, "Seq Scan") {
+						t.Errorf("%s, %s: %v, %v", table, check.SQL, plan, err)
+					}
+				}
+			}
+		}
+		if looked != 3 {
+			t.Errorf("%d checks read the tables, want those of b and on the way back of p", looked)
+		}
 	})
 }
 

@@ -121,11 +121,7 @@ func (b *builder) swap(to, from side) Step {
 			step.Checks = append(step.Checks, fires(t))
 		}
 	}
-	if from.old {
-		if b.options.Target == Snowflake {
-			step.Checks = append(step.Checks, b.below(true))
-		}
-	} else {
+	if !from.old {
 		step.Name = "swap back"
 	}
 	step.Checks = append(step.Checks, b.swapped(to)...)

@@ -107,28 +107,48 @@ func (r *Runner) underLocks(ctx context.Context, tx pgx.Tx, s Step, save func(pg
 			return err
 		}
 	}
-	for _, c := range s.Checks {
-		if c.Before {
-			if err := r.check(ctx, tx, c); err != nil {
-				return err
-			}
-		}
+	if err := r.checks(ctx, tx, s.Checks, true); err != nil {
+		return err
 	}
 	// One message, so that the locks are not held for a round trip each.
 	if _, err := tx.Exec(ctx, strings.Join(s.SQL, ";\n"), pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}
-	for _, c := range s.Checks {
-		if !c.Before {
-			if err := r.check(ctx, tx, c); err != nil {
-				return err
-			}
-		}
+	if err := r.checks(ctx, tx, s.Checks, false); err != nil {
+		return err
 	}
 	if save != nil {
 		return save(tx)
 	}
 	return nil
+}
+
+// checks makes those before a step or those after it, all in one round trip.
+func (r *Runner) checks(ctx context.Context, tx pgx.Tx, checks []Check, before bool) error {
+	var all pgx.Batch
+	var wrong error
+	for _, c := range checks {
+		if c.Before != before {
+			continue
+		}
+		all.Queue(c.SQL).QueryRow(func(row pgx.Row) error {
+			var n int64
+			if err := row.Scan(&n); err != nil {
+				return fmt.Errorf("check the result: %w", err)
+			}
+			if n != 0 && wrong == nil {
+				wrong = &WrongError{c.wrong(n), c.Before}
+			}
+			return nil
+		})
+	}
+	if all.Len() == 0 {
+		return nil
+	}
+	if err := tx.SendBatch(ctx, &all).Close(); err != nil {
+		return err
+	}
+	return wrong
 }
 
 // limit bounds the statements of a transaction; 0 is no bound.

@@ -142,9 +142,6 @@ func (b *builder) addPartsNotNull(s *script, m *member, to side) {
 	s.add("ALTER TABLE %s DROP CONSTRAINT IF EXISTS %s", m.t.ident(), ident(b.checkName(m, to)))
 }
 
-// partitionsQuery names the partitions of a table, for the guard.
-const partitionsQuery = "SELECT format('partition %s', relid::regclass) FROM pg_partition_tree($1::oid::regclass) WHERE level > 0"
-
 // always has a trigger fire for replicated rows too, in each table by itself: not
 // every version goes on to partitions.
 func always(t *table) (l []string) {

@@ -16,6 +16,9 @@ const (
 	// callTimeout bounds a call of the store: shorter than a heartbeat, so that the
 	// next one is not late.
 	callTimeout = 3 * time.Second
+	// takeTimeout bounds taking a node, which needs several calls and keeps no
+	// heartbeat waiting. The first try has callTimeout, since a start waits for it.
+	takeTimeout = 4 * callTimeout
 	// retryEvery is the pause after a call that failed.
 	retryEvery     = time.Second
 	leastHeartbeat = 100 * time.Millisecond
@@ -147,7 +150,7 @@ func Hold(ctx context.Context, c Config) (*Keeper, error) {
 		return nil, err
 	}
 	r := *c.Registry
-	r.TTL, r.Now = max(r.TTL, c.TTL), c.Now
+	r.TTL, r.Now, r.Store = max(r.TTL, c.TTL), c.Now, timed{r.Store}
 	c.Registry = &r
 	k := &Keeper{c: c, party: party, start: time.Now(), done: make(chan struct{}), node: -1, seen: map[int]sighting{}}
 	k.status.Node = -1
@@ -168,7 +171,7 @@ func (k *Keeper) first(ctx context.Context) (next time.Duration, err error) {
 	var before *HeldError
 	var limit time.Duration
 	for {
-		next, err = k.try(ctx)
+		next, err = k.try(ctx, callTimeout)
 		if permanent(err) {
 			return 0, err
 		}
@@ -217,16 +220,19 @@ func (k *Keeper) run(ctx context.Context, next time.Duration) {
 	defer close(k.done)
 	for sleep(ctx, next) == nil {
 		var err error
-		if next, err = k.try(ctx); ctx.Err() == nil {
+		if next, err = k.try(ctx, takeTimeout); ctx.Err() == nil {
 			k.report(err)
 		}
 	}
 }
 
-// try renews the lease, or takes a node where none is held, and returns when to
-// do so again.
-func (k *Keeper) try(ctx context.Context) (next time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+// try renews the lease, or takes a node where none is held, for which it has some
+// time, and returns when to do so again.
+func (k *Keeper) try(ctx context.Context, patience time.Duration) (next time.Duration, err error) {
+	if k.node >= 0 {
+		patience = callTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if k.node >= 0 {
 		return k.renew(ctx)

@@ -31,6 +31,27 @@ type Store interface {
 	Close() error
 }
 
+// timed is a Store whose calls end after callTimeout.
+type timed struct{ Store }
+
+func (t timed) Load(ctx context.Context) (Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return t.Store.Load(ctx)
+}
+
+func (t timed) Found(ctx context.Context, old string, head Head, wait time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return t.Store.Found(ctx, old, head, wait)
+}
+
+func (t timed) Swap(ctx context.Context, s Swap) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return t.Store.Swap(ctx, s)
+}
+
 // Errors of a Store. After each of them nothing was written.
 var (
 	// ErrChanged: somebody else wrote first.

@@ -37,6 +37,7 @@
 // Two things are protected by time alone, or not at all: ids that a holder mints
 // between the loss of the registry's data and its next heartbeat are below its
 // mark, and repeated only if its clock is further ahead of the registry's than the
-// TTL less what a mark may be ahead of a clock (15 s of 30 s); a clone mints below the mark that both know until its
-// next heartbeat.
+// TTL less what a mark may be ahead of a clock (15 s of 30 s), or if it has a longer
+// TTL than all that the new era's founder has read of; a clone mints below the mark
+// that both know until its next heartbeat.
 package lease

@@ -237,3 +237,24 @@ func TestFunctions(t *testing.T) {
 		}
 	})
 }
+
+// Who sets up an emptied registry waits for holders with longer leases too, of
+// whom it had read there.
+func TestLossWithLongerLeases(t *testing.T) {
+	world(t, func(t *testing.T, registry *leasetest.Memory, ids *idSet) {
+		a, b := newParty(t, "a", registry, ids), newParty(t, "b", registry, ids)
+		a.config.TTL, a.config.MarkAhead, a.config.Heartbeat = 5*time.Minute, 4*time.Minute, 2*time.Minute
+		a.mustBegin()
+		defer a.end()
+		b.mustBegin()
+		defer b.end()
+		registry.Empty()
+		for range 600 {
+			time.Sleep(time.Second)
+			_, _ = a.mint(10)
+			_, _ = b.mint(10)
+		}
+		a.mustMint()
+		b.mustMint()
+	})
+}

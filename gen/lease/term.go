@@ -30,6 +30,7 @@ func (k *Keeper) acquire(ctx context.Context) (next time.Duration, err error) {
 			return retryEvery, err
 		}
 		k.join(s.Head.ID)
+		k.c.Registry.TTL = k.c.Registry.longest(s) // what is read now may be lost then
 		k.time.hear(k.mono(), s.Now)
 		if k.c.Claim != nil && k.claimed != s.Head.Era {
 			if err := k.c.Claim(ctx); err != nil {

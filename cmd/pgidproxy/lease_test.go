@@ -106,6 +106,22 @@ func TestReplicas(t *testing.T) {
 			t.Errorf("got exit code %d:\n%s", code, p.output)
 		}
 	}
+	var was nodeReport
+	p = start(t, "nodes", "release", "0", "--registry", direct, "--json")
+	if code := p.wait(t); code != exitDone {
+		t.Fatalf("got exit code %d:\n%s", code, p.output)
+	}
+	if err := json.Unmarshal([]byte(p.output.String()), &was); err != nil || was.Node != 0 || was.State != "held" || was.Holder != report.Nodes[0].Holder {
+		t.Errorf("got %+v, %v", was, err)
+	}
+	var begun struct{ Registry string }
+	p = start(t, "nodes", "init", "--registry", direct, "--json")
+	if code := p.wait(t); code != exitDone {
+		t.Fatalf("got exit code %d:\n%s", code, p.output)
+	}
+	if err := json.Unmarshal([]byte(p.output.String()), &begun); err != nil || begun.Registry != report.Registry {
+		t.Errorf("got %+v, %v", begun, err)
+	}
 }
 
 // Kill a holder, set the clock back a minute, start again with the same node: the

@@ -71,11 +71,15 @@ func (c *nodesList) Run(env *environment) error {
 		r.Problems = append(r.Problems, warnings...)
 	}
 	if c.JSON {
-		out := json.NewEncoder(env.out)
-		out.SetIndent("", "  ")
-		return out.Encode(r)
+		return printJSON(env, r)
 	}
 	return r.print(env)
+}
+
+func printJSON(env *environment, value any) error {
+	out := json.NewEncoder(env.out)
+	out.SetIndent("", "  ")
+	return out.Encode(value)
 }
 
 func report(s lease.Snapshot) *nodesReport {
@@ -158,6 +162,15 @@ type nodesInit struct {
 	registryFlag
 	NewRegistry bool   `help:"Give it an id of its own: it came here with a copy of a database, and the original lives on."`
 	ID          string `help:"Give an empty one this id, which databases record: it has lost its data."`
+	JSON        bool   `help:"Print one JSON object."`
+}
+
+// Validate checks what contradicts each other.
+func (c *nodesInit) Validate() error {
+	if c.NewRegistry && c.ID != "" {
+		return errors.New("--new-registry draws an id, --id gives one: leave one of them out")
+	}
+	return nil
 }
 
 // Run begins a new era without a wait.
@@ -174,6 +187,11 @@ func (c *nodesInit) Run(env *environment) error {
 	if s.Head == nil {
 		return errors.New("set up the registry: it has lost its data again")
 	}
+	if c.JSON {
+		return printJSON(env, struct {
+			Registry string `json:"registry"`
+		}{s.Head.ID})
+	}
 	_, err = fmt.Fprintf(env.out, "registry %s hands out nodes from now on\n", s.Head.ID)
 	return err
 }
@@ -182,6 +200,7 @@ type nodesRelease struct {
 	registryFlag
 	Node      int  `arg:"" help:"The number."`
 	Functions bool `help:"Free it although it is that of a database's functions, for good: only where these are no more."`
+	JSON      bool `help:"Print one JSON object: the record as it was."`
 }
 
 // Validate checks the number.
@@ -201,6 +220,9 @@ func (c *nodesRelease) Run(env *environment) error {
 	}
 	if err != nil {
 		return fmt.Errorf("release: %w", err)
+	}
+	if c.JSON {
+		return printJSON(env, reportNode(rec))
 	}
 	_, err = fmt.Fprintf(env.out, "node %d is free; it was held by %s\n", c.Node, rec.Holder)
 	return err

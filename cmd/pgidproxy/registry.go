@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -36,11 +35,8 @@ func (u *registryURL) UnmarshalText(text []byte) error {
 		return err
 	case "etcd", "etcds":
 		u.scheme = "etcd"
-		_, err := url.Parse(u.text)
-		if err != nil {
-			return errors.New("the URL cannot be read: want etcd://host:port[,host:port][/prefix]")
-		}
-		return nil
+		_, err := etcd.New(u.text) // which does not connect yet
+		return err
 	case "postgres", "postgresql":
 	default:
 		if hasScheme || !strings.Contains(u.text, "=") {

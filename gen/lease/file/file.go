@@ -162,7 +162,10 @@ func (s *Store) Found(ctx context.Context, old string, head lease.Head, wait tim
 		if era != old {
 			return lease.ErrChanged
 		}
-		c.Head, c.Ready = &head, time.Now().Add(wait)
+		c.Head, c.Ready = &head, time.Time{}
+		if wait > 0 {
+			c.Ready = time.Now().Add(wait)
+		}
 		return nil
 	})
 }

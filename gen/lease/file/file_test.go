@@ -3,11 +3,13 @@
 package file_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pgidproxy/pgidproxy/gen/lease"
 	"github.com/pgidproxy/pgidproxy/gen/lease/file"
@@ -96,5 +98,39 @@ func TestUnreadable(t *testing.T) {
 	}
 	if _, err := file.Open(filepath.Join(path, "below"), "x"); err == nil {
 		t.Error("opened below a file")
+	}
+}
+
+// What was set up without a wait has none later either, when the clock has
+// stepped back to before that.
+func TestStepBackBehindInit(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state")
+	store := open(t, path, "test")
+	leasetest.Begin(t, store)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The clock cannot be set here: the file is as one of a minute later would be.
+	var content map[string]any
+	if err := json.Unmarshal(text, &content); err != nil {
+		t.Fatal(err)
+	}
+	ready, err := time.Parse(time.RFC3339, content["ready"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ready.IsZero() {
+		content["ready"] = ready.Add(time.Minute)
+	}
+	if text, err = json.Marshal(content); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if snap, err := store.Load(t.Context()); err != nil || snap.Wait != 0 {
+		t.Errorf("got a wait of %s, %v", snap.Wait, err)
 	}
 }

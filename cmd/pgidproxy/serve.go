@@ -38,13 +38,13 @@ func (c *serveCommand) Run(env *environment) (err error) {
 		reported = append(reported, "admin", p.admin.Addr().String())
 	}
 	database, err := c.prepare(env)
-	if err != nil {
-		return err
+	if err == nil {
+		p.holding, err = c.hold(env, generator, database)
 	}
-	if p.holding, err = c.hold(env, generator, database); err != nil {
-		if env.ctx.Err() != nil {
-			return nil // asked to end while it waited for the node
-		}
+	if err != nil && env.ctx.Err() != nil {
+		return nil // asked to end while it waited for the database or the node
+	}
+	if err != nil {
 		return err
 	}
 	defer p.holding.end(env)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"net"
 	"net/url"
 	"strings"
 	"syscall"
@@ -103,5 +104,24 @@ func TestServeWarnsOfACopiedDatabase(t *testing.T) {
 			t.Errorf("got %d warnings, want 1 at each start:\n%s", n, p.output)
 		}
 		p.end(t, syscall.SIGTERM)
+	}
+}
+
+// Who is asked to end while it starts does, without an error.
+func TestServeEndsWhileItStarts(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	p := start(t, "serve", "--database-url", "postgres://u@"+silent.Addr().String()+"/d?sslmode=disable", "--listen", "127.0.0.1:0")
+	conn, err := silent.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if code := p.end(t, syscall.SIGTERM); code != exitDone {
+		t.Errorf("got exit code %d:\n%s", code, p.output)
 	}
 }

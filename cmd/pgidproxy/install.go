@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,10 @@ func (c *installCommand) Run(env *environment) error {
 		options.FunctionNode = *c.FunctionNode
 	}
 	if c.DryRun {
+		if c.Registry.given() {
+			env.log.Warn("--dry-run asks no registry: the script takes its node number from --function-node, and no other database or proxy is kept from that until install is run with --registry",
+				"function_node", cmp.Or(options.FunctionNode, sql.DefaultFunctionNode))
+		}
 		_, err := io.WriteString(env.out, sql.Script(options))
 		return err
 	}

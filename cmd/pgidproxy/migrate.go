@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -104,13 +103,6 @@ func (d *databaseFlag) open(env *environment) (*pgx.Conn, func(), error) {
 		return nil, nil, err
 	}
 	return conn, func() { _ = conn.Close(context.WithoutCancel(env.ctx)) }, nil
-}
-
-func printJSON(env *environment, v any) error {
-	out := json.NewEncoder(env.out)
-	out.SetIndent("", "  ")
-	out.SetEscapeHTML(false)
-	return out.Encode(v)
 }
 
 type migrateScan struct {

@@ -79,6 +79,7 @@ func (c *nodesList) Run(env *environment) error {
 func printJSON(env *environment, value any) error {
 	out := json.NewEncoder(env.out)
 	out.SetIndent("", "  ")
+	out.SetEscapeHTML(false)
 	return out.Encode(value)
 }
 

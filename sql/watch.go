@@ -3,6 +3,7 @@ package sql
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/pgidproxy/pgidproxy/rewrite"
 )
@@ -198,13 +200,11 @@ func (w *Watcher) attempt(ctx context.Context, conn *pgx.Conn) *pgx.Conn {
 	}
 	bounded, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
-	conn, l, err := w.poll(bounded, conn)
-	var r *reading
 	who := w.self()
-	l.fingerprint += fmt.Sprintf("/%d/%s", who.node, who.registry)
-	if err == nil && l.fingerprint != last {
-		r = new(reading)
-		*r, err = readCatalog(bounded, conn, who)
+	conn, l, r, err := w.read(bounded, conn, who, last)
+	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && e.Code == "42P01" {
+		// A migration that ends drops its tables, here between two looks at them.
+		conn, l, r, err = w.read(bounded, conn, who, last)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -220,6 +220,17 @@ func (w *Watcher) attempt(ctx context.Context, conn *pgx.Conn) *pgx.Conn {
 	}
 	w.succeeded(changes, l.heard)
 	return conn
+}
+
+// read polls, and reads the catalog unless its fingerprint is still the last one.
+func (w *Watcher) read(ctx context.Context, conn *pgx.Conn, who self, last string) (*pgx.Conn, look, *reading, error) {
+	conn, l, err := w.poll(ctx, conn)
+	l.fingerprint += fmt.Sprintf("/%d/%s", who.node, who.registry)
+	if err != nil || l.fingerprint == last {
+		return conn, l, nil, err
+	}
+	r, err := readCatalog(ctx, conn, who)
+	return conn, l, &r, err
 }
 
 // due tells whether an attempt is to be made now, and what it starts from. What

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"fmt"
 	osexec "os/exec"
 	"path/filepath"
 	"testing"
@@ -10,12 +11,24 @@ import (
 	"github.com/pgidproxy/pgidproxy/internal/devpg/devpgtest"
 )
 
-// tool runs one of the server's client programs.
+// tool runs one of the client programs, the server's own or those of the PATH.
+// pg_dump refuses servers that are newer than itself.
 func tool(t *testing.T, s *devpg.Server, name string, args ...string) {
 	t.Helper()
-	path := filepath.Join(s.BinDir(), name)
-	if _, err := osexec.LookPath(path); err != nil {
-		t.Skip(err)
+	path, err := osexec.LookPath(filepath.Join(s.BinDir(), name))
+	if err != nil {
+		path, err = osexec.LookPath(name)
+	}
+	if err != nil {
+		t.Fatalf("install PostgreSQL's client programs (postgresql-client): %v", err)
+	}
+	out, err := osexec.Command(path, "--version").Output()
+	var major int
+	if _, serr := fmt.Sscanf(string(out), name+" (PostgreSQL) %d", &major); err != nil || serr != nil {
+		t.Fatalf("%s --version: %s, %v, %v", name, out, err, serr)
+	}
+	if major < s.Major() {
+		t.Skipf("%s is of version %d, too old for a server of %d", name, major, s.Major())
 	}
 	if out, err := osexec.Command(path, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v: %s", name, err, out)

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"testing"
@@ -91,6 +92,50 @@ func TestServerRestarts(t *testing.T) {
 	if !replaces(fresh(t, d), "INSERT INTO w VALUES (next_snowflake())") {
 		t.Error("what the server did before it went is not seen")
 	}
+}
+
+// A migration that ends drops its tables: a poll that has found them and waits for
+// that to commit looks again, and does not fail.
+func TestMigrationEndsDuringPoll(t *testing.T) {
+	conn, url := installed(t, devpgtest.Server(t))
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, conn, "CREATE TABLE pgid.migrations (relation regclass PRIMARY KEY, job regclass)")
+	var log bytes.Buffer
+	ws := NewWatchers(config, slog.New(slog.NewTextHandler(&log, nil)))
+	tick := make(chan time.Time)
+	ws.tick, ws.stale = tick, time.Hour
+	d := ws.Database(config.Database)
+	fresh(t, d)
+	oid := relation(t, url)
+	exec(t, conn, "BEGIN; DROP TABLE pgid.migrations")
+	tick <- time.Time{}
+	for waits := false; !waits; {
+		if err := conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = $1)", oid).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(t, conn, "COMMIT")
+	poll(tick)
+	if c := d.Current(); c == nil || !c.Known() {
+		t.Error("the catalog is not relied on")
+	}
+	ws.Close()
+	if log.Len() > 0 {
+		t.Errorf("got the log %s", log.String())
+	}
+}
+
+// relation is the number of pgid.migrations.
+func relation(t *testing.T, url string) (oid uint32) {
+	t.Helper()
+	err := connect(t, url).QueryRow(t.Context(), "SELECT oid FROM pg_class WHERE relname = 'migrations' AND relnamespace = 'pgid'::regnamespace").Scan(&oid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return oid
 }
 
 func TestDatabaseIsLeft(t *testing.T) {

@@ -159,15 +159,27 @@ func TestLocksAreNotWaitedForLong(t *testing.T) {
 		}
 		stop, longest := c.writing("INSERT INTO p (n) VALUES ('by a writer')")
 		released := make(chan struct{})
-		time.AfterFunc(4*time.Second, func() {
+		looks, queued := 0, 0
+		go func() {
 			defer close(released)
-			_, _ = holder.Exec(ctx, "COMMIT")
-		})
+			for end := time.Now().Add(4 * time.Second); time.Now().Before(end); looks++ {
+				if c.one("SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' AND relation = 'p'::regclass") != "0" {
+					queued++
+				}
+			}
+			if _, err := holder.Exec(ctx, "COMMIT"); err != nil {
+				t.Error(err)
+			}
+		}()
 		begin := time.Now()
 		c.apply(migrate.Options{Table: "p", LockTimeout: 8 * time.Second, Retries: 1000})
 		stop()
 		<-released
-		t.Logf("applied in %s, the longest write took %s", time.Since(begin), longest())
+		t.Logf("applied in %s, the longest write took %s; queued in %d of %d looks", time.Since(begin), longest(), queued, looks)
+		// It queues for 50 ms once or twice, and then not at all.
+		if looks < 20 || queued*5 > looks {
+			t.Errorf("the job was queued in %d of %d looks, in the way of all who came after it", queued, looks)
+		}
 		if time.Since(begin) < 3*time.Second {
 			t.Error("the job did not wait for the lock")
 		}
